@@ -11,7 +11,13 @@ const PASSING_STATUSES = new Set([0, 429, 502, 503, 504]);
 const PASSING = new Set(["OVERLOADED", "RATE_LIMITED", NO_ANSWER]);
 
 /** Not ready yet, perhaps for hours: followers wait, single requests do not. */
-const LATER = new Set(["NOT_YET_INDEXED", "REBUILDING", "GRANT_INDEX_BEHIND", "INTERNAL"]);
+const LATER = new Set([
+  "NOT_YET_INDEXED",
+  "REBUILDING",
+  "QUARANTINED",
+  "GRANT_INDEX_BEHIND",
+  "INTERNAL",
+]);
 
 /** Pauses between attempts, ms: doubled each time, with 20% jitter. */
 const FIRST_PAUSE_MS = 250;

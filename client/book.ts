@@ -20,6 +20,7 @@ import {
   type CapTableRow,
   exactMembers,
   type Grant,
+  type Hold,
   type Holder,
   type HolderEvent,
   type Meta,
@@ -61,7 +62,7 @@ const ROLE_EVENT =
   "eventId coinType owner role roleBit granted signer checkpointTimestamp checkpointTimestampMs position";
 const PROGRESS = "{ checkpoint of ratePerSecond secondsLeft }";
 const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo
-  rebuilding ${PROGRESS}`;
+  rebuilding ${PROGRESS} quarantined { coinType checkpoint reason since }`;
 const COLUMNS = "{ name served replayed }";
 const REPLAY = `pipeline reason state begunTimestamp updatedTimestamp progress ${PROGRESS}
   comparison { checkpoint timestamp rows differences { table count rows { onlyIn key ${COLUMNS} columns ${COLUMNS} } } }`;
@@ -91,13 +92,33 @@ type Paging<Row> = Retrying & {
   /** The cursor to start after; absent: from the beginning. */
   readonly first?: string | undefined;
 };
+/** A result of a subscription: an event, or a hold. */
+type Result = {
+  readonly data: Data | null;
+  readonly hold: Hold | null;
+  /** Where to continue after it, unless its cursor says so. */
+  readonly after: string | undefined;
+};
 type Following<Row> = CallOptions & {
+  readonly onHold?: Which<unknown>["onHold"];
   readonly cursorOf?: (row: Row) => string;
   readonly after?: string | undefined;
   /** Fallback where the service offers no streams. */
   readonly polled: (place: string | undefined, cause: BookError) => AsyncIterable<Row>;
 };
 type OfToken = CallOptions & { readonly coinType: string; readonly at?: At | undefined };
+
+/** Null for what is neither an event nor a hold. */
+const resultIn = (next: unknown): Result | null => {
+  const data = memberOf(next, "data");
+  const extensions = memberOf(next, "extensions");
+  const after = memberOf(extensions, "after");
+  const hold = memberOf(extensions, "hold");
+  const place = typeof after === "string" ? after : undefined;
+  if (isPlain(data)) return { data: exactMembers(data), hold: null, after: place };
+  if (!isPlain(hold)) return null;
+  return { data: null, hold: exactMembers(hold) as Hold, after: place };
+};
 
 /**
  * The GraphQL text of one field, and its variables. Arguments without a value are left out: earlier
@@ -268,9 +289,9 @@ export const createBook = ({
       if (event !== "next") continue;
       const next: unknown = JSON.parse(data);
       const errors = memberOf(next, "errors");
-      const row = memberOf(next, "data");
-      if (errors === undefined && isPlain(row)) {
-        yield exactMembers(row);
+      const result = errors === undefined ? resultIn(next) : null;
+      if (result !== null) {
+        yield result;
         continue;
       }
       const error: unknown = Array.isArray(errors) ? errors[0] : undefined;
@@ -286,7 +307,7 @@ export const createBook = ({
     field: string,
     args: Arguments,
     selection: string,
-    { cursorOf, after, signal, polled }: Following<Row>,
+    { cursorOf, after, signal, onHold, polled }: Following<Row>,
   ): AsyncGenerator<Row> {
     let place = after;
     let hasStreamed = false;
@@ -294,12 +315,13 @@ export const createBook = ({
       const placed: Arguments = { ...args, after: ["String", place] };
       const { query, variables } = documentOf("subscription", field, placed, selection);
       try {
-        for await (const data of connection(query, variables, signal)) {
+        for await (const { data, hold, after: said } of connection(query, variables, signal)) {
           failures = 0;
           hasStreamed = true;
-          const row = data[field] as Row;
-          place = cursorOf?.(row) ?? place;
-          yield row;
+          if (hold !== null) await onHold?.(hold);
+          const row = data === null ? null : (data[field] as Row);
+          place = said ?? (row === null ? undefined : cursorOf?.(row)) ?? place;
+          if (row !== null) yield row;
         }
         // An orderly end, such as an upgrade: reconnect soon, slower if it repeats.
         signal?.throwIfAborted();
@@ -334,6 +356,7 @@ export const createBook = ({
       after,
       follow = true,
       signal,
+      onHold,
     }: Which<Cursor> & { readonly owner?: string | undefined }): AsyncGenerator<Row> {
       const isOne = coinType !== undefined;
       if (!isOne && !follow) {
@@ -363,7 +386,7 @@ export const createBook = ({
           await pause(POLL_MS, signal);
         }
       };
-      yield* followed(field, args, selection, { cursorOf, after: place, signal, polled });
+      yield* followed(field, args, selection, { cursorOf, after: place, signal, onHold, polled });
     };
 
   const byPosition = {

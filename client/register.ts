@@ -60,6 +60,24 @@ export type PipelineStatus = {
   readonly rebuildingTo: bigint | null;
   /** Of a replay beside the served rows; null when none is under way. */
   readonly rebuilding: ReplayProgress | null;
+  /** Coins with a fact that could not be applied; all other coins go on. */
+  readonly quarantined: readonly QuarantinedCoin[];
+};
+
+export type QuarantinedCoin = {
+  readonly coinType: string;
+  /** First checkpoint whose facts of the coin are not in the register. */
+  readonly checkpoint: bigint;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly since: string;
+};
+
+/** A followed coin is in quarantine: its events behind `after` come after its release. */
+export type Hold = Omit<QuarantinedCoin, "since"> & {
+  readonly pipeline: string;
+  /** Where to follow this coin alone from. */
+  readonly after: string;
 };
 
 export type ReplayProgress = {
@@ -272,7 +290,11 @@ export type StateRange = {
  * over one connection, reconnecting after the last event, or polling every two seconds without
  * streams; false: end with the newest event.
  */
-export type Which<Cursor> = CallOptions & { readonly after?: Cursor | undefined } & (
+export type Which<Cursor> = CallOptions & {
+  readonly after?: Cursor | undefined;
+  /** Called when a followed coin is in quarantine, before later events of others. */
+  readonly onHold?: ((hold: Hold) => void | Promise<void>) | undefined;
+} & (
     | {
         readonly coinType: string;
         readonly coinTypes?: undefined;

@@ -2,6 +2,7 @@
 import {
   balanceChanges,
   type ChangePlace,
+  followPlace,
   grantChangesTable,
   type BalanceChange as Row,
   tokenChangesTable,
@@ -28,7 +29,7 @@ import {
   ownerOf,
 } from "./input.ts";
 import type { EventFilter } from "./streams/catch-up.ts";
-import { afterOf, followArguments, followLog } from "./streams/subscription.ts";
+import { continued, eventIn, followArguments, followLog } from "./streams/subscription.ts";
 import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./streams/topic.ts";
 
 const BalancePart = builder.enumType("BalancePart", {
@@ -160,6 +161,7 @@ const changes: EventLog<Row, ChangePlace> = {
     return Number(one.part === "GRANTS") - Number(other.part === "GRANTS");
   },
   show: cursorOf,
+  behind: followPlace,
 };
 
 const across: AcrossLog<Row, ChangePlace> = {
@@ -171,6 +173,7 @@ const across: AcrossLog<Row, ChangePlace> = {
   placeOf: ({ coinType, ...row }) => ({ ...placeOf(row), coinType }),
   compare: (one, other) => changes.compare(one, other) || compareCoins(one, other),
   show: cursorAcross,
+  behind: followPlace,
 };
 
 /** A place without a coin type lies behind all coins of its position. */
@@ -214,14 +217,17 @@ builder.subscriptionField("balanceChanges", (t) =>
       if (owner !== undefined && coinType == null && coinTypes == null) {
         throw badInput("give coinType or coinTypes together with owner");
       }
-      const after = changeCursorOf(afterOf(context, args.after));
+      const from = continued(context, args.after, changeCursorOf);
       return followChanges(context, {
         coinType,
         coinTypes,
-        after: coinType == null ? after : placeInOne(after),
+        from: coinType == null ? from : { ...from, after: placeInOne(from.after) },
         filter: owner === undefined ? undefined : changesOf(owner),
       });
     },
-    resolve: ({ row, at }) => ({ ...row, cursor: at }),
+    resolve: (event) => {
+      const { row, at } = eventIn(event);
+      return { ...row, cursor: at };
+    },
   }),
 );

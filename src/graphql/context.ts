@@ -198,5 +198,6 @@ const UNDECLARED: GuardedReads = {
   committed: async () => undeclared(),
   at: undeclared,
   ofCoin: undeclared,
+  upToHolds: undeclared,
   allowsStale: false,
 };

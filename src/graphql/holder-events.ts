@@ -17,7 +17,7 @@ import {
   positionField,
 } from "./fields.ts";
 import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
-import { followArguments, followByPosition } from "./streams/subscription.ts";
+import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
 const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
@@ -94,6 +94,6 @@ builder.subscriptionField("holderEvents", (t) =>
       "Changes of the holder register of one coin type, several or all; the place of an event is its position.",
     args: followArguments,
     subscribe: followHolders,
-    resolve: ({ row }) => row,
+    resolve: (event) => eventIn(event).row,
   }),
 );

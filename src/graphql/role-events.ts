@@ -17,7 +17,7 @@ import {
   positionField,
 } from "./fields.ts";
 import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
-import { followArguments, followByPosition } from "./streams/subscription.ts";
+import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
 const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
@@ -77,6 +77,6 @@ builder.subscriptionField("roleEvents", (t) =>
       "Roles granted and revoked, of one coin type, several or all; the place of an event is its position.",
     args: followArguments,
     subscribe: followRoles,
-    resolve: ({ row }) => row,
+    resolve: (event) => eventIn(event).row,
   }),
 );

@@ -29,7 +29,7 @@ import {
   offsetOf,
   positionOf,
 } from "./input.ts";
-import { followArguments, followByPosition } from "./streams/subscription.ts";
+import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
@@ -147,7 +147,8 @@ builder.subscriptionField("tokenActivity", (t) =>
       "Movements of one coin type, several or all, in chain order; the place of an event is its position.",
     args: followArguments,
     subscribe: followActivity,
-    resolve: ({ row }, _args, { coinType }) => {
+    resolve: (event, _args, { coinType }) => {
+      const { row } = eventIn(event);
       // Its decimals may be known by now.
       const known = coinType(row.coinType);
       return known instanceof Promise ? known.then(() => row) : row;

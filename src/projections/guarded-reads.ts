@@ -5,7 +5,14 @@
 import { getTableName } from "drizzle-orm";
 import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
-import { type HeldCoins, heldOf, QuarantinedError, type StoredHeld } from "./held-coins.ts";
+import {
+  type HeldCoins,
+  type HeldIn,
+  heldInPipeline,
+  heldOf,
+  QuarantinedError,
+  type StoredHeld,
+} from "./held-coins.ts";
 import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
 import type { ProgressTables } from "./progress-tables.ts";
 
@@ -20,6 +27,8 @@ export type GuardedReads = Reads & {
   at(checkpoint: bigint): GuardedReads;
   /** For statements that read this coin alone, or `NO_COIN`: held coins besides it do not matter. */
   ofCoin(coinType: string, options?: OfCoin): GuardedReads;
+  /** Statements of the present that end where a coin is held instead of throwing; each tells of all held coins. */
+  upToHolds(onHeld: (held: readonly HeldIn[]) => void): Reads;
   readonly allowsStale: boolean;
 };
 
@@ -192,6 +201,10 @@ export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): Guar
     },
     at: (checkpoint) => readsOf(asked, checkpoint),
     allowsStale: asked?.allowsStale ?? false,
+    upToHolds: (onHeld) =>
+      reads(guards.present, (row) => {
+        onHeld(heldWhereBuilt(row).flatMap(({ pipeline, held }) => heldInPipeline(pipeline, held)));
+      }),
     ofCoin: (coinType, { allowStale } = {}) =>
       readsOf({ coinType, allowsStale: allowStale === true }, at),
   });

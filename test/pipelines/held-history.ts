@@ -103,9 +103,14 @@ export const damaged = (log: FactSource, isBad: (fact: Fact) => boolean): FactSo
 export const cutShort = (contents: Uint8Array): Uint8Array => contents.subarray(0, 20);
 
 /** Lets all pipelines read the log to its end, a few facts at a time. */
-export const project = async (database: TestDatabase, log: FactSource, maxFacts: number) => {
+export const project = async (
+  database: TestDatabase,
+  log: FactSource,
+  maxFacts: number,
+  last = LAST,
+) => {
   const bounds = { maxFacts, maxBytes: 1_000_000 };
-  await using run = running(database, ledgerPipelines, { log, last: LAST, bounds });
+  await using run = running(database, ledgerPipelines, { log, last, bounds });
   expect(await run.done).toMatchObject(ledgerPipelines.map(() => ({ state: "ended" })));
 };
 

@@ -14,16 +14,16 @@ import { retryAfterMs } from "../../waiting/retry-after.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import { createStates } from "../../waiting/states.ts";
 import { createWaker } from "../../waiting/waker.ts";
+import { createMissing, type MissingPlaces } from "./missing.ts";
 import {
   type AcrossLog,
   type EventLog,
   isBefore,
   PAGE_ROWS,
-  type Placed,
-  placed,
+  type Page,
   type Topics,
 } from "./topic.ts";
-import type { Live } from "./watcher.ts";
+import type { Hold, Live } from "./watcher.ts";
 
 /** The events that a subscriber wants of a coin type's, and how they are read. */
 export type EventFilter<Row, Place> = {
@@ -42,6 +42,11 @@ export type CatchUp<Row, Place> = {
   readonly begin: Place | undefined;
   /** All events unless given. */
   readonly filter?: EventFilter<Row, Place> | undefined;
+  /** Wanted events of a few coin types; undefined where only one is followed. */
+  readonly pageOf?: AcrossLog<Row, Place>["pageOf"] | undefined;
+  readonly wantsCoin: (coinType: string) => boolean;
+  /** What is missing of held coins where it begins. */
+  readonly missing: MissingPlaces<Place>;
   readonly pace: Pace;
   /** Aborts when the subscription is over. */
   readonly signal: AbortSignal;
@@ -78,7 +83,8 @@ const remedy = (error: unknown): Remedy =>
 const TRANSITIONS = { behind: ["live"], live: ["behind", "failed"], failed: [] } as const;
 
 /**
- * The events, until `signal` aborts.
+ * The events, until `signal` aborts. A coin that is held is told once; its events come in their order after its release,
+ * before any other event.
  * @throws NotYetIndexedError (wait) where the log cannot be read yet
  */
 export async function* catchUp<Row, Place>({
@@ -87,15 +93,21 @@ export async function* catchUp<Row, Place>({
   coinType,
   begin,
   filter,
+  pageOf,
+  wantsCoin,
+  missing: known,
   pace,
   signal,
-}: CatchUp<Row, Place>): AsyncGenerator<Live<Row>, void, undefined> {
+}: CatchUp<Row, Place>): AsyncGenerator<Live<Row> | Hold, void, undefined> {
   const states = createStates("behind", TRANSITIONS);
   const waker = createWaker();
   // One listener: listening at each wait would cost as much as the event that it waits for.
   signal.addEventListener("abort", waker.wake, { once: true });
-  let waiting: Live<Row>[] = [];
+  let waiting: (Live<Row> | Hold)[] = [];
   let place = begin;
+  let hasRead = false;
+  const isAcross = pageOf !== undefined;
+  const missing = createMissing({ log, isAcross, wants: wantsCoin, known });
   let failure: unknown;
   let leaveTopic: () => void = () => undefined;
 
@@ -104,17 +116,22 @@ export async function* catchUp<Row, Place>({
     states.enter(next);
   };
 
-  const take = (events: readonly Placed<Row, Place>[]) => {
+  const take = ({ events, held }: Page<Row, Place>) => {
     const end = events.at(-1)?.place;
-    if (!isBefore(log, place, end)) return;
     const fresh = events.filter(
       (event) => isBefore(log, place, event.place) && (filter?.wants(event.live.row) ?? true),
     );
     // It keeps its place and reads pages from there.
-    if (waiting.length + fresh.length > MAX_WAITING) return leave("behind");
-    place = end;
-    for (const { live } of fresh) waiting.push(live);
-    waker.wake();
+    if (missing.released(held, place) || waiting.length + fresh.length > MAX_WAITING) {
+      leave("behind");
+      return waker.wake();
+    }
+    if (isBefore(log, place, end)) place = end;
+    // First, so that places name them from here on.
+    const holds = missing.begin(held, place, events.length < PAGE_ROWS);
+    for (const event of fresh) waiting.push(missing.named(event));
+    waiting.push(...holds);
+    if (waiting.length > 0) waker.wake();
   };
 
   const goLive = () => {
@@ -136,27 +153,62 @@ export async function* catchUp<Row, Place>({
   const patiently = <Value>(read: () => Promise<Value>) =>
     retrying(read, { backoff: PAGE_RETRIES, remedy }, signal);
 
-  const readPage = (): Promise<readonly Placed<Row, Place>[]> =>
+  const readPage = (): Promise<Page<Row, Place>> =>
     filter === undefined
       ? topics.page(coinType, place)
-      : filter.page(topics.from, coinType, place, PAGE_ROWS).then((rows) => placed(log, rows));
+      : topics.read((from) => filter.page(from, coinType, place, PAGE_ROWS));
+
+  /** Reads when it is the subscriber's turn; undefined when the subscription is over. */
+  const readPaced = async (read: () => Promise<Page<Row, Place>>) => {
+    let page: Page<Row, Place> | undefined;
+    await patiently(() =>
+      pace(async () => {
+        page = await read();
+        return page.events;
+      }),
+    );
+    return signal.aborted ? undefined : page;
+  };
+
+  /** Reads more of what was missing of a released coin, up to where the subscriber is. */
+  const readLate = async (late: string, after: Place, upTo: Place): Promise<void> => {
+    const range = { coinTypes: [late], after, limit: PAGE_ROWS };
+    const page = await readPaced(() =>
+      topics.read(async (from) => (await pageOf?.(from, range)) ?? []),
+    );
+    if (page === undefined) return;
+    const { events, held } = page;
+    const own = events.filter((event) => !isBefore(log, upTo, event.place));
+    waiting = own.map((event) => missing.lateEvent(late, event, upTo));
+    const isHeld = held.some((coin) => coin.coinType === late);
+    if (isHeld || own.length < PAGE_ROWS) missing.lateDone(late, isHeld);
+  };
 
   /** Reads one more page, or goes live. */
   const advance = async (): Promise<void> => {
+    const late = missing.late();
+    if (late !== undefined && place !== undefined) return readLate(...late, place);
     // The end of all events. Wanted events up to it are in the page read after it, so none need be read again.
-    const end =
-      filter === undefined
-        ? topics.knownEnd(coinType)
-        : await patiently(() => topics.readEnd(coinType));
+    const known = topics.known(coinType);
+    const end = filter === undefined ? known.end : await patiently(() => topics.readEnd(coinType));
     if (signal.aborted) return;
-    if (end !== undefined && !isBefore(log, place, end)) return goLive();
-    const events = await patiently(() => pace(readPage));
-    if (events === undefined || signal.aborted) return;
+    if (end !== undefined && !isBefore(log, place, end) && missing.isNone) {
+      goLive();
+      // A page of its own is newer than what the topic knows.
+      if (!hasRead) take({ events: [], held: known.held });
+      return;
+    }
+    const page = await readPaced(readPage);
+    if (page === undefined) return;
+    hasRead = true;
+    const { events, held } = page;
+    if (missing.released(held, place)) return;
+    const isEnd = events.length < PAGE_ROWS;
     place = events.at(-1)?.place ?? place;
-    waiting = events.map(({ live }) => live);
-    if (events.length === PAGE_ROWS) return;
-    if (filter !== undefined && isBefore(log, place, end)) place = end;
-    goLive();
+    if (filter !== undefined && isEnd && isBefore(log, place, end)) place = end;
+    const holds = missing.begin(held, place, isEnd);
+    waiting = [...events.map(missing.named), ...holds];
+    if (isEnd) goLive();
   };
 
   try {

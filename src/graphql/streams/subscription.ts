@@ -18,11 +18,13 @@ import { builder } from "../builder.ts";
 import type { GraphContext, Subscriber } from "../context.ts";
 import { badInput, printed, reportTo, rootCause, throwDatabaseTrouble } from "../errors.ts";
 import { coinTypeArgument, positionOf } from "../input.ts";
+import { shownHold } from "../left-out.ts";
 import type { RequestScope } from "../request.ts";
 import { catchUp, type EventFilter } from "./catch-up.ts";
+import { type MissingPlaces, placeWithMissing } from "./missing.ts";
 import { type Frame, nextEvent } from "./sse.ts";
 import { type AcrossLog, ALL_COINS, createTopics, type EventLog, type Topics } from "./topic.ts";
-import { Live, type Watcher } from "./watcher.ts";
+import { Hold, Live, type Watcher } from "./watcher.ts";
 
 /** Coin types of one subscription; each page reads as many rows of each. */
 const MAX_COIN_TYPES = 100;
@@ -37,7 +39,7 @@ export const followArguments = builder.args((t) => ({
     description:
       "Place of the last event seen, as that event shows it: the subscription continues with every event after it. " +
       "Without it, with the next event. capTable { followCursor } and _meta { followPosition } show the place at " +
-      "which a copy ends.",
+      "which a copy ends. An event with extensions.after says its place there.",
   }),
 }));
 
@@ -46,7 +48,8 @@ type Wanted<Row, Place> = {
   /** As the caller wrote them; all coins without either. */
   readonly coinType?: string | null | undefined;
   readonly coinTypes?: readonly string[] | null | undefined;
-  readonly after: Place | undefined;
+  /** Where it continues, see `placeOf`. */
+  readonly from: { readonly after: Place | undefined; readonly missing: MissingPlaces<Place> };
   readonly filter?: EventFilter<Row, Place> | undefined;
 };
 
@@ -64,8 +67,8 @@ export const followLog = <Row extends { readonly coinType: string }, Place>({
   const [topicsOfOne, topicsAcross] = [topicsByWatcher(one), topicsByWatcher(across)];
   return async (
     context: GraphContext,
-    { coinType, coinTypes, after, filter }: Wanted<Row, Place>,
-  ): Promise<AsyncIterable<Live<Row>>> => {
+    { coinType, coinTypes, from: { after, missing }, filter }: Wanted<Row, Place>,
+  ): Promise<AsyncIterable<Live<Row> | Hold>> => {
     const { watcher, pace, signal, beganAt } = subscriberOf(context);
     const isOne = coinType !== null && coinType !== undefined;
     if (isOne && coinTypes != null) throw badInput("give coinType or coinTypes, not both");
@@ -81,6 +84,9 @@ export const followLog = <Row extends { readonly coinType: string }, Place>({
       coinType: name,
       begin,
       filter: few === undefined ? filter : amongFew(across, few, filter),
+      pageOf: isOne ? undefined : (filter?.pageOf ?? across.pageOf),
+      wantsCoin: (each) => (isOne ? each === name : (few?.includes(each) ?? true)),
+      missing,
       pace,
       signal,
     });
@@ -98,7 +104,7 @@ export const followByPosition = <Row extends { readonly coinType: string }>(
       readonly after?: string | null | undefined;
     },
     context: GraphContext,
-  ) => follow(context, { ...args, after: positionOf(afterOf(context, args.after)) });
+  ) => follow(context, { ...args, from: continued(context, args.after, positionOf) });
 };
 
 const topicsByWatcher = <Row, Place>(log: EventLog<Row, Place>) => {
@@ -138,11 +144,19 @@ const amongFew = <Row extends { readonly coinType: string }, Place>(
   };
 };
 
-/** Where a subscription begins: a reconnection's `Last-Event-ID` replaces the argument. */
-export const afterOf = (
+/** Where a subscription continues: a reconnection's `Last-Event-ID` replaces the argument. */
+export const continued = <Place>(
   context: GraphContext,
   after: string | null | undefined,
-): string | null | undefined => subscriberOf(context).lastEventId ?? after;
+  placeOf: (text: string | null | undefined) => Place | undefined,
+): Wanted<unknown, Place>["from"] =>
+  placeWithMissing(subscriberOf(context).lastEventId ?? after, placeOf);
+
+/** The event that a document is executed for; holds have none. */
+export const eventIn = <Row>(event: Live<Row> | Hold): Live<Row> => {
+  if (event instanceof Hold) throw new Error("a hold was executed as an event");
+  return event;
+};
 
 export const subscriberOf = ({ subscriber }: GraphContext): Subscriber => {
   if (subscriber === undefined) throw new Error("a subscription was run as a query");
@@ -197,6 +211,10 @@ async function* framesOf(
   { sharedBy, scope }: SubscriptionRun,
 ): AsyncGenerator<Frame, void, undefined> {
   for await (const live of source) {
+    if (live instanceof Hold) {
+      yield { bytes: holdFrame(live), at: live.at };
+      continue;
+    }
     if (!(live instanceof Live)) throw new Error("a subscription followed something unknown");
     const { at } = live;
     const known = sharedBy === undefined ? undefined : live.frames.get(sharedBy);
@@ -215,6 +233,14 @@ async function* framesOf(
   }
 }
 
+/** A result without data: only its extensions say something. */
+const holdFrame = ({ coin, after, at }: Hold): Buffer => {
+  const hold = { ...shownHold(coin), after };
+  return Buffer.from(
+    nextEvent(JSON.stringify({ data: null, extensions: { hold, after: at } }), at),
+  );
+};
+
 /** Pauses before an event is made again while the database does not answer. */
 const FRAME_RETRIES: Backoff = { firstMs: 250, maxMs: 5_000 };
 
@@ -230,7 +256,8 @@ const frameOf = (
     const { data, errors } = await executeSubscriptionEvent({ ...args, rootValue: live });
     const [error] = errors ?? [];
     if (error !== undefined) throw rootCause(error);
-    return Buffer.from(nextEvent(JSON.stringify({ data }), live.at));
+    const extensions = live.namesHolds ? { after: live.at } : undefined;
+    return Buffer.from(nextEvent(JSON.stringify({ data, extensions }), live.at));
   };
   const made = make();
   if (sharedBy !== undefined) {

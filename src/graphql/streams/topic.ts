@@ -10,7 +10,9 @@ import {
 } from "../../projections/across-coins.ts";
 import { endStatements, grownBeyond, newestPosition } from "../../projections/beyond.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
+import { type HeldIn, NO_COIN } from "../../projections/held-coins.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
+import { followPosition } from "../../projections/position.ts";
 import type { ProgressTables } from "../../projections/progress-tables.ts";
 import { createStates } from "../../waiting/states.ts";
 import { Live, type LogReads, type Watcher } from "./watcher.ts";
@@ -38,6 +40,8 @@ export type EventLog<Row, Place> = {
   compare(one: Place, other: Place): number;
   /** The place in the form of `after`. */
   show(place: Place): string;
+  /** The place behind all events of a checkpoint. */
+  behind(checkpoint: bigint): Place;
 };
 
 /**
@@ -110,6 +114,7 @@ const BY_POSITION = {
   placeOf: ({ position }: { readonly position: bigint }) => position,
   compare: (one: bigint, other: bigint) => (one < other ? -1 : Number(one > other)),
   show: String,
+  behind: followPosition,
 };
 
 /** Rows of a page. */
@@ -127,12 +132,18 @@ export const placed = <Row, Place>(
     return { place, live: new Live(row, show(place)) };
   });
 
+/** Events, and the coins that were held when they were read: events of these come after their release. */
+export type Page<Row, Place> = {
+  readonly events: readonly Placed<Row, Place>[];
+  readonly held: readonly HeldIn[];
+};
+
 /** A subscriber at the end of the log. */
 type Member<Row, Place> = {
   /** Up to where it has all that it wants; undefined: nothing yet. */
   readonly place: Place | undefined;
   /** Takes events in order; it skips those up to its place. */
-  take(events: readonly Placed<Row, Place>[]): void;
+  take(page: Page<Row, Place>): void;
   /** The log cannot be read for an unknown time. */
   fail(error: unknown): void;
 };
@@ -158,11 +169,16 @@ const TRANSITIONS = {
   "reading on": ["due"],
 } as const;
 
-const createTopic = <Row, Place>(log: EventLog<Row, Place>, coinType: string, from: LogReads) => {
+const createTopic = <Row, Place>(
+  log: EventLog<Row, Place>,
+  coinType: string,
+  pageAfter: (after: Place | undefined) => Promise<Page<Row, Place>>,
+) => {
   const members = new Set<Member<Row, Place>>();
   // The log may have grown since the first member looked.
   const states = createStates("due", TRANSITIONS);
   let head: Place | undefined;
+  let held: readonly HeldIn[] = [];
 
   const earlier = (one: Place | undefined, other: Place | undefined) =>
     isBefore(log, one, other) ? one : other;
@@ -179,13 +195,14 @@ const createTopic = <Row, Place>(log: EventLog<Row, Place>, coinType: string, fr
     // A member that joins meanwhile may stand before this page, and would miss what lies between.
     const present = [...members];
     const after = present.map(({ place }) => place).reduce(earlier);
-    const rows = await log.page(from, coinType, after, PAGE_ROWS);
-    const events = placed(log, rows);
-    for (const member of present) if (members.has(member)) member.take(events);
+    const page = await pageAfter(after);
+    const { events } = page;
+    ({ held } = page);
+    for (const member of present) if (members.has(member)) member.take(page);
     const end = events.at(-1)?.place ?? after;
     // A page that is not full has the end of the log, which a rebuild may have moved back.
-    if (rows.length < PAGE_ROWS || isBefore(log, head, end)) head = end;
-    return rows.length === PAGE_ROWS || isAnyBehind();
+    if (events.length < PAGE_ROWS || isBefore(log, head, end)) head = end;
+    return events.length === PAGE_ROWS || isAnyBehind();
   };
 
   return {
@@ -196,6 +213,10 @@ const createTopic = <Row, Place>(log: EventLog<Row, Place>, coinType: string, fr
     },
     get isDue() {
       return states.current() === "due";
+    },
+    /** The coins that were held when it was read last. */
+    get held() {
+      return held;
     },
     get members() {
       return members.size;
@@ -233,16 +254,16 @@ type Topic<Row, Place> = ReturnType<typeof createTopic<Row, Place>>;
 
 /** The topics of one log: one for each coin type that is followed. */
 export type Topics<Row, Place> = {
-  /** What the log is read with: refused while one of its pipelines is rebuilt. */
-  readonly from: LogReads;
+  /** Reads events; refused while a pipeline of the log is rebuilt. */
+  read(rows: (from: LogReads) => Promise<readonly Row[]>): Promise<Page<Row, Place>>;
   /** End of a coin type's log as its topic knows it, else as read; undefined while it is empty. */
   end(coinType: string): Promise<Place | undefined>;
   /** The end as read now: while the log is rebuilt it lies before what the topic knows. */
   readEnd(coinType: string): Promise<Place | undefined>;
-  /** The end as the topic knows it. */
-  knownEnd(coinType: string): Place | undefined;
+  /** The end as the topic knows it, and the coins held then. */
+  known(coinType: string): { readonly end: Place | undefined; readonly held: readonly HeldIn[] };
   /** A page of events; concurrent requests for the same page share it. */
-  page(coinType: string, after: Place | undefined): Promise<readonly Placed<Row, Place>[]>;
+  page(coinType: string, after: Place | undefined): Promise<Page<Row, Place>>;
   /** Waits at the end of a coin type's log; returns what ends that. */
   join(coinType: string, member: Member<Row, Place>): () => void;
 };
@@ -252,10 +273,26 @@ export const createTopics = <Row, Place>(
   log: EventLog<Row, Place>,
   watcher: Watcher,
 ): Topics<Row, Place> => {
-  const from = { packages: watcher.packages, reads: guardedReads(watcher.reads, log.pipelines) };
+  const { packages } = watcher;
+  const reads = guardedReads(watcher.reads, log.pipelines);
+  // Ends are known with held coins, too.
+  const from = { packages, reads: reads.ofCoin(NO_COIN) };
+  /** What is read, and the coins held then. */
+  const beside = async <Found>(read: (from: LogReads) => Promise<Found>) => {
+    let held: readonly HeldIn[] = [];
+    const upToHolds = reads.upToHolds((now) => {
+      held = now;
+    });
+    const found = await read({ packages, reads: upToHolds });
+    return { found, held };
+  };
+  const read: Topics<Row, Place>["read"] = async (rows) => {
+    const { found, held } = await beside(rows);
+    return { events: placed(log, found), held };
+  };
   const topics = new Map<string, Topic<Row, Place>>();
   const ends = sharedReads<Place | undefined>();
-  const pages = sharedReads<readonly Placed<Row, Place>[]>();
+  const pages = sharedReads<Page<Row, Place>>();
 
   const readTopic = async (topic: Topic<Row, Place>): Promise<void> => {
     try {
@@ -279,11 +316,12 @@ export const createTopics = <Row, Place>(
     read: async () => {
       const due = [...topics.values()].filter((topic) => topic.isDue);
       if (due.length > 1) {
-        const read = due.map(({ coinType, head }) => ({ coinType, after: head }));
-        const grown = await log.grown(from, read).catch(undefinedIfNotIndexed);
+        const ends = due.map(({ coinType, head }) => ({ coinType, after: head }));
+        const seen = await beside((now) => log.grown(now, ends)).catch(undefinedIfNotIndexed);
         // A topic that was never read has members with places of their own.
         for (const topic of due) {
-          if (topic.head !== undefined && grown?.has(topic.coinType) === false) topic.settle();
+          if (topic.head === undefined || seen?.found.has(topic.coinType) !== false) continue;
+          if (isHeldIn(topic.held, topic) === isHeldIn(seen.held, topic)) topic.settle();
         }
       }
       await Promise.all(due.map(readTopic));
@@ -291,19 +329,23 @@ export const createTopics = <Row, Place>(
   });
 
   const readEnd = (coinType: string) => ends.share(coinType, () => log.newest(from, coinType));
+  const pageAfter = (coinType: string, after: Place | undefined) =>
+    read((now) => log.page(now, coinType, after, PAGE_ROWS));
   return {
-    from,
+    read,
     readEnd,
-    knownEnd: (coinType) => topics.get(coinType)?.head,
+    known: (coinType) => ({
+      end: topics.get(coinType)?.head,
+      held: topics.get(coinType)?.held ?? [],
+    }),
     end: async (coinType) => topics.get(coinType)?.head ?? readEnd(coinType),
     page: (coinType, after) => {
       const name = `${coinType} ${after === undefined ? "" : log.show(after)}`;
-      return pages.share(name, async () =>
-        placed(log, await log.page(from, coinType, after, PAGE_ROWS)),
-      );
+      return pages.share(name, () => pageAfter(coinType, after));
     },
     join: (coinType, member) => {
-      const topic = topics.get(coinType) ?? createTopic(log, coinType, from);
+      const topic =
+        topics.get(coinType) ?? createTopic(log, coinType, (after) => pageAfter(coinType, after));
       topics.set(coinType, topic);
       const leave = topic.join(member);
       if (topic.isDue) watcher.wake();
@@ -316,6 +358,9 @@ export const createTopics = <Row, Place>(
     },
   };
 };
+
+const isHeldIn = (held: readonly HeldIn[], { coinType }: { readonly coinType: string }): boolean =>
+  held.some((coin) => coin.coinType === coinType);
 
 /** Each topic reports to its own members that its log cannot be read. */
 const undefinedIfNotIndexed = (error: unknown): undefined => {

@@ -4,12 +4,13 @@
  * The log notifies of each append. Pipelines do not: a notification holds a lock of the whole server until its
  * transaction is on disk, and their commits do not wait for the disk. They apply an append a few milliseconds later,
  * so the watcher reads the watermarks soon after an append, then at growing intervals until the pipelines have
- * come as far as the log. A pipeline's digest changes with every row that it writes: an empty checkpoint costs
+ * come as far as the log, and while a coin is held. A pipeline's digest changes with every row that it writes: an empty checkpoint costs
  * nothing but the statement that reads the watermarks.
  */
 
 import type { Reads } from "../../database/readers.ts";
 import type { MaybePromise } from "../../database/short-cache.ts";
+import type { HeldIn } from "../../projections/held-coins.ts";
 import type { ProgressTables } from "../../projections/progress-tables.ts";
 import { readWatermarks, type Watermark } from "../../projections/read-watermarks.ts";
 import { highest } from "../../values/bigints.ts";
@@ -30,11 +31,37 @@ export class Live<Row> {
   readonly row: Row;
   /** Its place in the form of `after`; undefined for events that nothing can continue from. */
   readonly at: string | undefined;
+  /** Whether the place names held coins: it is then said in the event, too. */
+  readonly namesHolds: boolean;
   /** The bytes to send, by operation. */
   readonly frames = new Map<object, MaybePromise<Buffer>>();
+  readonly #others = new Map<string, Live<Row>>();
 
-  constructor(row: Row, at: string | undefined) {
+  constructor(row: Row, at: string | undefined, namesHolds = false) {
     this.row = row;
+    this.at = at;
+    this.namesHolds = namesHolds;
+  }
+
+  /** The same event for subscribers that lack events of held coins; one for all with the same place. */
+  withPlace(at: string): Live<Row> {
+    const known = this.#others.get(at) ?? new Live(this.row, at, true);
+    this.#others.set(at, known);
+    return known;
+  }
+}
+
+/** Says that a coin is held: its events behind a place come after its release. */
+export class Hold {
+  readonly coin: HeldIn;
+  /** The place behind which they are missing, in the form of `after`. */
+  readonly after: string;
+  /** Where to continue, as of an event. */
+  readonly at: string;
+
+  constructor(coin: HeldIn, after: string, at: string) {
+    this.coin = coin;
+    this.after = after;
     this.at = at;
   }
 }
@@ -133,10 +160,12 @@ export const createWatcher = (settings: WatcherSettings): Watcher => {
       if (growth.mayHave(marks) || isPoll) log.changed();
       await log.read();
     }
-    const isBehind = marks.some(
-      ({ next }) => next !== null && end.next !== null && next < end.next,
+    // A release appends nothing to the log.
+    const isExpecting = marks.some(
+      ({ next, quarantined }) =>
+        (next !== null && end.next !== null && next < end.next) || quarantined.length > 0,
     );
-    return { isBehind, marks, statusDueMs };
+    return { isExpecting, marks, statusDueMs };
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {
@@ -152,12 +181,12 @@ export const createWatcher = (settings: WatcherSettings): Watcher => {
       try {
         const isPoll = performance.now() - polledMs >= POLL_MS;
         if (isPoll) polledMs = performance.now();
-        const { isBehind, marks, statusDueMs } = await look(isPoll);
+        const { isExpecting, marks, statusDueMs } = await look(isPoll);
         againMs = isSame(before, marks) ? Math.min(2 * againMs, AGAIN_MS.most) : AGAIN_MS.first;
         before = marks;
         states.enter("waiting");
         if (isNeeded())
-          await waker.since(mark, Math.min(isBehind ? againMs : POLL_MS, statusDueMs));
+          await waker.since(mark, Math.min(isExpecting ? againMs : POLL_MS, statusDueMs));
       } catch (error) {
         states.enter("troubled");
         onTrouble(errorOf(error));
@@ -255,8 +284,10 @@ const createGrowth = (names: readonly string[]) => {
     mayHave: (status: Status): boolean => {
       const own = status.filter(({ pipeline }) => names.includes(pipeline));
       const nexts = own.map(({ next }) => next ?? 0n);
-      // A digest changes with every row. Without one, any checkpoint may have rows.
-      const now = own.map(({ digest, next }) => digest ?? `next ${next}`).join(" ");
+      // A digest changes with every row. Without one, any checkpoint may have rows; a release has some.
+      const now = own
+        .map(({ digest, next, quarantined }) => digest ?? `next ${next} ${shownHolds(quarantined)}`)
+        .join(" ");
       const hasChanged = now !== before;
       if (hasChanged) {
         before = now;
