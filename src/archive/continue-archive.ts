@@ -45,7 +45,7 @@ export const beginning = async (
       .map(({ address }) => address),
     first: from,
     before: { facts: await hashBefore(sql, from), blocks: ARCHIVE_START, inputs: ARCHIVE_START },
-    ...{ files: [], head: null, decimals: [] },
+    ...{ files: [], raw: null, head: null, decimals: [] },
   };
 };
 

@@ -64,7 +64,7 @@ export type Exported = {
   readonly whole: ArchiveSize;
 };
 
-const LIST_EVERY_MS = 5_000;
+export const LIST_EVERY_MS = 5_000;
 
 /**
  * The caller holds the lock on exports.
@@ -96,7 +96,7 @@ export const exportLog = async (database: Database, options: ExportOptions): Pro
     places = placesAfter(places, batch);
     await checkAgainstChains(sql, begun.first, batch.last.sequence, places);
     const name = fileName(batch.first);
-    const compressed = await compress(encodeChunk(batch), COMPRESSION);
+    const compressed = await compress(encodeChunk(batch));
     await writeDurably(join(folder, name), compressed);
     manifest.files.push({
       name,
@@ -115,7 +115,7 @@ export const exportLog = async (database: Database, options: ExportOptions): Pro
   }
   // Also without new files: a head may have been signed since.
   const root = await list();
-  await removeUnlisted(folder, manifest);
+  await removeUnlisted(folder, [...manifest.files, ...(manifest.raw?.files ?? [])]);
   return {
     ...{ root, first: manifest.first, last: nextOf(manifest) - 1n },
     added: sizeOf(manifest.files.slice(begun.files.length)),
@@ -123,9 +123,9 @@ export const exportLog = async (database: Database, options: ExportOptions): Pro
   };
 };
 
-const compress = promisify(zstdCompress);
-
-const COMPRESSION = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
+/** A zstd frame with a checksum. */
+export const compress = (bytes: Uint8Array): Promise<Buffer> =>
+  promisify(zstdCompress)(bytes, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
 
 /**
  * Compares with the stored chains. Those of times and input versions begin elsewhere if the archive

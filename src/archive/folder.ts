@@ -54,7 +54,7 @@ const OURS = /^(?:(?:log|raw)-\d{20}\.binpb\.zst(?:\.part)?|manifest\.json\.part
 /** Removes what a killed export left and the manifest does not list. */
 export const removeUnlisted = async (
   folder: string,
-  { files }: { readonly files: readonly { readonly name: string }[] },
+  files: readonly { readonly name: string }[],
 ): Promise<void> => {
   const listed = new Set(files.map(({ name }) => name));
   for (const name of await readdir(folder)) {

@@ -64,6 +64,23 @@ const headForm = z.strictObject({
   publicKey: z.string(),
 });
 
+const rawFileForm = z.strictObject({
+  name: z.string().regex(/^raw-\d{20}\.binpb\.zst$/),
+  first: counter,
+  last: counter,
+  checkpoints: z.int().positive(),
+  bytes: z.int().positive(),
+  sha256: hash,
+});
+
+const rawForm = z.strictObject({
+  /** Checkpoints with facts, new packages or the end of an epoch; or all. */
+  keeps: z.enum(["facts", "all"]),
+  /** Raw checkpoints before this one are kept. */
+  next: counter,
+  files: z.array(rawFileForm),
+});
+
 const manifestForm = z.strictObject({
   format: z.literal(FORMAT),
   chainId: z.string().nullable(),
@@ -73,6 +90,7 @@ const manifestForm = z.strictObject({
   /** Chains before the first chunk. */
   before: place,
   files: z.array(fileForm),
+  raw: rawForm.nullable(),
   /** The newest head that the log's deployment signed up to the archive's end. */
   head: headForm.nullable(),
   /** Decimals that the network gave, which no fact has. */
@@ -81,6 +99,8 @@ const manifestForm = z.strictObject({
 
 export type Manifest = z.infer<typeof manifestForm>;
 export type ArchiveFile = Manifest["files"][number];
+export type RawKept = NonNullable<Manifest["raw"]>;
+export type RawFile = RawKept["files"][number];
 export type ArchiveHead = NonNullable<Manifest["head"]>;
 
 /** Counts of an archive, or of what a run added; bytes are those of the files. */
@@ -96,6 +116,19 @@ export const sizeOf = (files: readonly ArchiveFile[]): ArchiveSize => ({
   bytes: files.reduce((sum, file) => sum + file.bytes, 0),
 });
 
+/** Counts of raw checkpoints; bytes are those of the files. */
+export type RawSize = {
+  readonly files: number;
+  readonly checkpoints: number;
+  readonly bytes: number;
+};
+
+export const rawSizeOf = (files: readonly RawFile[]): RawSize => ({
+  files: files.length,
+  checkpoints: files.reduce((sum, file) => sum + file.checkpoints, 0),
+  bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+});
+
 const rooted = z.looseObject({ root: hash });
 
 export const manifestPath = (folder: string) => join(folder, NAME);
@@ -103,6 +136,10 @@ export const manifestPath = (folder: string) => join(folder, NAME);
 /** A chunk's file name, by its first checkpoint. */
 export const fileName = (first: bigint): string =>
   `log-${first.toString().padStart(20, "0")}.binpb.zst`;
+
+/** The same of raw checkpoints. */
+export const rawFileName = (first: bigint): string =>
+  `raw-${first.toString().padStart(20, "0")}.binpb.zst`;
 
 /** The next checkpoint after the archive's end. */
 export const nextOf = ({ files, first }: Pick<Manifest, "files" | "first">): bigint =>
@@ -176,15 +213,32 @@ const jsonIn = (path: string, content: string): z.infer<typeof rooted> => {
   }
 };
 
-const checkOrder = (path: string, { files, first }: Manifest): void => {
+const checkOrder = (path: string, manifest: Manifest): void => {
+  const { files, first, raw } = manifest;
+  const misplaced = (
+    { name, ...file }: Pick<ArchiveFile, "name" | "first" | "last">,
+    due: bigint,
+  ) =>
+    new ArchiveDamagedError(
+      path,
+      `${name} is listed with checkpoints ${file.first} to ${file.last} where ${due} is due`,
+    );
   let next = first;
   for (const file of files) {
-    if (file.first !== next || file.last < file.first || file.name !== fileName(file.first)) {
-      throw new ArchiveDamagedError(
-        path,
-        `${file.name} is listed with checkpoints ${file.first} to ${file.last} where ${next} is due`,
-      );
-    }
+    const isRight = file.first === next && file.last >= file.first;
+    if (!isRight || file.name !== fileName(file.first)) throw misplaced(file, next);
     next = file.last + 1n;
   }
+  if (raw === null) return;
+  let due = first;
+  for (const file of raw.files) {
+    const isRight = file.first >= due && file.last >= file.first && file.last < raw.next;
+    if (!isRight || file.name !== rawFileName(file.first)) throw misplaced(file, due);
+    due = file.last + 1n;
+  }
+  if (raw.next >= first && raw.next <= nextOf(manifest)) return;
+  throw new ArchiveDamagedError(
+    path,
+    `raw checkpoints are listed up to ${raw.next}, which it lacks`,
+  );
 };

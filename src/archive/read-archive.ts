@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { decompressCheckpoint } from "../ledger/sources/chk-file.ts";
+import { CheckpointFileError, decompressCheckpoint } from "../ledger/sources/chk-file.ts";
 import type { AppendBatch } from "../log/fact.ts";
 import { type ChainPlaces, placesAfter } from "./chain-places.ts";
 import { ChunkFormError, decodeChunk } from "./chunk.ts";
@@ -12,7 +12,7 @@ import { ArchiveDamagedError, type ArchiveFile, type Manifest } from "./manifest
 const MOST_BYTES = 512 * 1024 * 1024;
 
 type ReadOptions = {
-  /** First chunk to read: the one that begins with this checkpoint. */
+  /** First checkpoint to read; its whole chunk is. */
   readonly from?: bigint;
   readonly signal: AbortSignal;
   readonly onLink?: (checkpoint: bigint, hash: string) => void;
@@ -29,7 +29,7 @@ export async function* readChunks(
 ): AsyncGenerator<{ readonly file: ArchiveFile; readonly batch: AppendBatch }> {
   let before: ChainPlaces = manifest.before;
   for (const file of manifest.files) {
-    if (file.first >= from) {
+    if (file.last >= from) {
       signal.throwIfAborted();
       yield { file, batch: await readChunk(folder, file, before, onLink) };
     }
@@ -44,16 +44,7 @@ const readChunk = async (
   onLink: ReadOptions["onLink"],
 ): Promise<AppendBatch> => {
   const path = join(folder, file.name);
-  const compressed = await wholeFile(path, file.bytes);
-  const sha256 = createHash("sha256").update(compressed).digest("hex");
-  if (sha256 !== file.sha256) {
-    throw new ArchiveDamagedError(
-      path,
-      `its SHA-256 is ${sha256}, but the manifest has ${file.sha256}: it was edited or damaged`,
-      { advice: "copy this file again from where the archive is whole, or export it again" },
-    );
-  }
-  const batch = decoded(path, await decompressCheckpoint(path, compressed, MOST_BYTES));
+  const batch = await decodedIn(path, await wholeFile(path, file), decodeChunk);
   const { first, last, facts } = batch;
   if (first !== file.first || last.sequence !== file.last || facts.length !== file.facts) {
     throw new ArchiveDamagedError(
@@ -73,15 +64,32 @@ const readChunk = async (
   return batch;
 };
 
-const wholeFile = async (path: string, bytes: number): Promise<Uint8Array> => {
+const COPY_AGAIN = {
+  advice: "copy this file again from where the archive is whole, or export it again",
+};
+
+/** A file's bytes, of the size and hash that the manifest has. @throws ArchiveDamagedError (stop) */
+export const wholeFile = async (
+  path: string,
+  { bytes, sha256 }: Pick<ArchiveFile, "bytes" | "sha256">,
+): Promise<Uint8Array> => {
   try {
     const { size } = await stat(path);
     if (size !== bytes) {
-      throw new ArchiveDamagedError(path, `it has ${size} bytes, but the manifest ${bytes}`, {
-        advice: "copy this file again from where the archive is whole, or export it again",
-      });
+      throw new ArchiveDamagedError(
+        path,
+        `it has ${size} bytes, but the manifest ${bytes}`,
+        COPY_AGAIN,
+      );
     }
-    return await readFile(path);
+    const content = await readFile(path);
+    const own = createHash("sha256").update(content).digest("hex");
+    if (own === sha256) return content;
+    throw new ArchiveDamagedError(
+      path,
+      `its SHA-256 is ${own}, but the manifest has ${sha256}: it was edited or damaged`,
+      COPY_AGAIN,
+    );
   } catch (cause) {
     if (cause instanceof ArchiveDamagedError) throw cause;
     const what = cause instanceof Error ? cause.message : String(cause);
@@ -89,11 +97,18 @@ const wholeFile = async (path: string, bytes: number): Promise<Uint8Array> => {
   }
 };
 
-const decoded = (path: string, encoded: Uint8Array): AppendBatch => {
+/** Decompresses and decodes. @throws ArchiveDamagedError (stop) */
+export const decodedIn = async <Content>(
+  path: string,
+  compressed: Uint8Array,
+  decode: (encoded: Uint8Array) => Content,
+): Promise<Content> => {
   try {
-    return decodeChunk(encoded);
+    return decode(await decompressCheckpoint(path, compressed, MOST_BYTES));
   } catch (cause) {
-    if (!(cause instanceof ChunkFormError)) throw cause;
-    throw new ArchiveDamagedError(path, cause.message, { cause });
+    if (cause instanceof ChunkFormError || cause instanceof CheckpointFileError) {
+      throw new ArchiveDamagedError(path, cause.message.replace(`${path}: `, ""), { cause });
+    }
+    throw cause;
   }
 };

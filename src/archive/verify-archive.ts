@@ -5,6 +5,7 @@ import { signedLogHead } from "../../client/verify-log-head.ts";
 import { isSigned } from "../audit/sequence/deployment-key.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { createRawFilesCheck } from "./check-raw.ts";
 import { createSignatureCheck, SignatureFault } from "./check-signatures.ts";
 import {
   ArchiveDamagedError,
@@ -43,6 +44,8 @@ export type VerifiedArchive = {
   readonly manifest: Manifest;
   readonly root: string;
   readonly size: ArchiveSize;
+  /** Raw checkpoints that have the digests and facts of the log. */
+  readonly rawCheckpoints: number;
   /** Verified ones of the validators. */
   readonly signatures: number;
   /** What neither the root nor a signature shows. */
@@ -77,6 +80,7 @@ export const verifyArchive = async (
     if (checkpoint === head?.checkpoint) headHash = hash;
   };
   const signed = createSignatureCheck(trust.committee ?? null);
+  const raw = createRawFilesCheck(folder, manifest);
   for await (const { file, batch } of readChunks(folder, manifest, { signal, onLink })) {
     await signed.check(batch).catch((error: unknown) => {
       if (!(error instanceof SignatureFault)) throw error;
@@ -85,6 +89,7 @@ export const verifyArchive = async (
     if (head !== null && head.checkpoint >= file.first && head.checkpoint <= file.last) {
       checkHeadHash(folder, head, headHash);
     }
+    await raw.check(batch);
     onProgress(file.last + 1n, nextOf(manifest));
   }
   const { signatures, trusted } = signed;
@@ -96,6 +101,7 @@ export const verifyArchive = async (
     manifest,
     root,
     size: sizeOf(manifest.files),
+    rawCheckpoints: raw.checkpoints,
     signatures,
     faith: [...faith, ...committees],
   };

@@ -1,20 +1,22 @@
 import { Command, Option } from "commander";
 import { lockExports } from "../archive/export-lock.ts";
 import { exportLog } from "../archive/export-log.ts";
+import { exportRaw } from "../archive/export-raw.ts";
 import { importLog } from "../archive/import-log.ts";
-import { type ArchiveSize, nextOf } from "../archive/manifest.ts";
+import { type ArchiveSize, nextOf, type RawSize } from "../archive/manifest.ts";
 import {
   type ArchiveTrust,
   type VerifiedArchive,
   verifyArchive,
 } from "../archive/verify-archive.ts";
-import { checkpointArgument, keyArgument, textArgument } from "./arguments.ts";
-import { openDatabase } from "./open-database.ts";
+import { isGone } from "../audit/verify/source-check.ts";
+import { checkpointArgument, keyArgument, retryForOption, textArgument } from "./arguments.ts";
+import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { onFaith, printJson, printLines } from "./output.ts";
 import { progressTerminal, redrawnLine } from "./progress-line.ts";
 import { progressOf } from "./replay-group.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
-import { askedOf } from "./sources.ts";
+import { askedOf, openNamedSource, retried } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 import { lockWriters } from "./writer-locks.ts";
 
@@ -31,6 +33,8 @@ type ExportOptions = Json & {
   readonly from?: bigint;
   readonly to?: bigint;
   readonly at?: bigint;
+  readonly raw?: "facts" | "all";
+  readonly retryFor: number;
 };
 
 const exportCommand = () =>
@@ -56,9 +60,20 @@ const exportCommand = () =>
       "for parquet: checkpoint of the register; default: the last one exported",
       checkpointArgument,
     )
+    .addOption(
+      new Option(
+        "--raw [which]",
+        "also keep raw checkpoints of LEDGER_SOURCE, which LEDGER_SOURCE=archive:FOLDER reads: those with facts, or all",
+      )
+        .choices(["facts", "all"])
+        .preset("facts"),
+    )
+    .addOption(retryForOption())
     .addOption(jsonOption())
-    .action(async ({ dir, from, to, at, format, json = false }: ExportOptions) => {
+    .action(async (asked: ExportOptions) => {
+      const { dir, from, to, at, format, raw, retryFor, json = false } = asked;
       if (format === "parquet") {
+        if (raw !== undefined) throw new UsageError("--raw: only --format log has it");
         const { exportAsParquet } = await import("./archive-parquet.ts");
         return exportAsParquet({ folder: dir, from, to, at, json });
       }
@@ -70,13 +85,34 @@ const exportCommand = () =>
       const options = { folder: dir, from, to, signal, onProgress };
       const exported = await exportLog(write, options);
       line.clear();
-      if (json) return printJson({ folder: dir, ...exported });
-      const { root, first, last, added, whole } = exported;
+      const kept = raw === undefined ? undefined : await withRaw(opened, dir, raw, retryFor);
+      const root = kept?.root ?? exported.root;
+      if (json) return printJson({ folder: dir, ...exported, root, raw: kept?.added });
+      const { first, last, added, whole } = exported;
       printLines([
         `${dir}: checkpoints ${first} to ${last}; added ${sizeInWords(added)}; whole ${sizeInWords(whole)}`,
+        ...(kept === undefined ? [] : [`added ${rawInWords(kept.added)}`]),
         `root ${root}`,
       ]);
     });
+
+const withRaw = async (
+  opened: OpenDatabase,
+  folder: string,
+  keeps: "facts" | "all",
+  forMs: number,
+) => {
+  const { write, config, logger, signal } = opened;
+  const { source: named } = await openNamedSource(config, undefined, logger);
+  const source = retried(named, logger, { forMs, isFinal: isGone });
+  const { onProgress, line } = progress(opened, "keeping raw checkpoints of");
+  try {
+    return await exportRaw({ database: write, folder, source, keeps, signal, onProgress });
+  } finally {
+    line.clear();
+    await source.close();
+  }
+};
 
 type Json = { readonly json?: boolean };
 
@@ -165,19 +201,36 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 const sizeInWords = ({ facts, files, bytes }: ArchiveSize): string =>
   `${facts} facts in ${files} files, ${megabytes(bytes)}`;
 
+const rawInWords = ({ checkpoints, files, bytes }: RawSize): string =>
+  `${checkpoints} raw checkpoints in ${files} files, ${megabytes(bytes)}`;
+
 const inWords = (
   folder: string,
-  { manifest, root, size, signatures, faith }: VerifiedArchive,
+  { manifest, root, size, rawCheckpoints, signatures, faith }: VerifiedArchive,
 ): readonly string[] => [
   `${folder}: whole, checkpoints ${manifest.first} to ${nextOf(manifest) - 1n}; ${sizeInWords(size)}`,
   `root ${root}; ${signatures} signatures of the validators verified`,
+  ...(manifest.raw === null
+    ? []
+    : [`${rawCheckpoints} raw checkpoints have the digests and facts of the log`]),
   ...faith.map(onFaith),
 ];
 
 const inJson = (folder: string, archive: VerifiedArchive) => {
-  const { manifest, root, size, signatures, faith } = archive;
+  const { manifest, root, size, rawCheckpoints, signatures, faith } = archive;
   const { chainId, first, head } = manifest;
   const signedBy = head && { checkpoint: head.checkpoint, keyId: head.keyId };
   const last = nextOf(manifest) - 1n;
-  return { folder, root, chainId, first, last, ...size, signatures, head: signedBy, faith };
+  return {
+    folder,
+    root,
+    chainId,
+    first,
+    last,
+    ...size,
+    rawCheckpoints,
+    signatures,
+    head: signedBy,
+    faith,
+  };
 };

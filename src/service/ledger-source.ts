@@ -210,6 +210,8 @@ export const openLedgerSource = async (
   };
 };
 
+const ARCHIVE = "archive:";
+
 type Opening = {
   readonly observer?: SourceObserver | undefined;
   readonly figures?: Figures | undefined;
@@ -222,7 +224,12 @@ const openSources = async (
   logger: Logger,
   { observer, figures, retry }: Opening,
 ): Promise<CheckpointSource> => {
-  const { openSource } = await import("../ledger/sources/open-source.ts");
+  const { openSource: openOther } = await import("../ledger/sources/open-source.ts");
+  const { archiveSource } = await import("../archive/archive-source.ts");
+  const openSource: typeof openOther = (setting, options) =>
+    setting.startsWith(ARCHIVE)
+      ? archiveSource(setting.slice(ARCHIVE.length))
+      : openOther(setting, options);
   const { oneOfSeveralPolicy } = await import("../ledger/sources/fetch-attempts.ts");
   const shared = {
     maxConcurrency: config.fetchConcurrency,
@@ -253,8 +260,17 @@ const openSources = async (
   });
 };
 
-/** The folder's `ledger.json`, if any. */
+/** The folder's `ledger.json`, or the archive's manifest, if any. */
 const describedIn = async (setting: string): Promise<Described | undefined> => {
+  if (setting.startsWith(ARCHIVE)) {
+    const { manifestOf } = await import("../archive/archive-source.ts");
+    const { packages, first } = await manifestOf(setting.slice(ARCHIVE.length)).catch(
+      ({ message }: Error) => {
+        throw new ConfigError(`LEDGER_SOURCE: ${message}`);
+      },
+    );
+    return { packages, coinTypes: [], firstCheckpoint: first };
+  }
   if (!setting.startsWith("dir:")) return undefined;
   const path = join(setting.slice("dir:".length), "ledger.json");
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {

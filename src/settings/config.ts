@@ -192,7 +192,7 @@ const declared = z.object({
   listedSources: ledger(
     "LEDGER_SOURCE",
     ledgerSources.optional(),
-    "demo: for a simulated issuer that needs nothing else; grpc+https://host[:port] for a Sui full node (grpc+http:// without TLS); https://host/path for an object store of {sequence}.binpb.zst; dir:/path for a folder of .chk and .binpb.zst files. Several of one chain, separated by spaces, in order of preference: when one fails, the next is used, and the first is tried again after five minutes. Default: demo:, unless the packages or the first checkpoint are set, which belong to another ledger.",
+    "demo: for a simulated issuer that needs nothing else; grpc+https://host[:port] for a Sui full node (grpc+http:// without TLS); https://host/path for an object store of {sequence}.binpb.zst; dir:/path for a folder of .chk and .binpb.zst files; archive:/path for the raw checkpoints of archive export. Several of one chain, separated by spaces, in order of preference: when one fails, the next is used, and the first is tried again after five minutes. Default: demo:, unless the packages or the first checkpoint are set, which belong to another ledger.",
     { example: "demo:", shown: "address" },
   ),
   ledgerHeaders: ledger(
@@ -204,7 +204,7 @@ const declared = z.object({
   packages: ledger(
     "SECURITY_TOKEN_PACKAGES",
     packages.optional(),
-    "Address where the security-token package was first published. Package upgrades are followed automatically; a list that begins with the original address, separated by commas, is accepted too. Not needed for demo:, nor for dir: with a ledger.json.",
+    "Address where the security-token package was first published. Package upgrades are followed automatically; a list that begins with the original address, separated by commas, is accepted too. Not needed for demo:, nor for archive: and dir: with a ledger.json.",
     { example: "0x1a…" },
   ),
   firstCheckpoint: ledger(

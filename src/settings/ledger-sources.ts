@@ -15,7 +15,7 @@ export type LedgerHeader = {
 };
 
 /** A space separates sources only before one of these; folders' names may contain spaces. */
-const BETWEEN = /\s+(?=demo:|dir:|https?:\/\/|grpc\+https?:\/\/)/;
+const BETWEEN = /\s+(?=demo:|dir:|archive:|https?:\/\/|grpc\+https?:\/\/)/;
 
 export const splitSources = (text: string): readonly string[] => text.trim().split(BETWEEN);
 

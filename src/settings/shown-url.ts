@@ -2,7 +2,7 @@ const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)(.*)$/is;
 
 /**
  * Shows scheme and host, and an ellipsis for the rest: providers put keys into path, query or user.
- * `dir:` and `demo:` hold no key and are shown whole.
+ * `dir:`, `archive:` and `demo:` hold no key and are shown whole.
  * @param text a URL, or a text given in place of one
  */
 export const shownUrl = (text: string): string => {

@@ -60,12 +60,12 @@ export const packages = z.string().transform((text, context) => {
 });
 
 /** A folder's name may have spaces, a URL may not. */
-const SOURCE = /^(demo:.*|dir:.+|https?:\/\/\S+|grpc\+https?:\/\/\S+)$/;
+const SOURCE = /^(demo:.*|dir:.+|archive:.+|https?:\/\/\S+|grpc\+https?:\/\/\S+)$/;
 
 export const ledgerSources = z.string().transform((text, context) => {
   const sources = splitSources(text);
   const fault = !sources.every((one) => SOURCE.test(one))
-    ? "must be demo:, dir:/path, https://object-store or grpc+https://full-node, such as grpc+https://fullnode.mainnet.sui.io:443; several of one chain are separated by spaces"
+    ? "must be demo:, dir:/path, archive:/path, https://object-store or grpc+https://full-node, such as grpc+https://fullnode.mainnet.sui.io:443; several of one chain are separated by spaces"
     : sources.length > 1 && sources.some((one) => one.startsWith("demo:"))
       ? "lists the demo ledger beside others, which are of another chain; name it alone"
       : new Set(sources).size < sources.length

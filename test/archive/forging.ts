@@ -6,6 +6,8 @@ import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { placesAfter } from "../../src/archive/chain-places.ts";
 import { decodeChunk, encodeChunk } from "../../src/archive/chunk.ts";
 import { type Manifest, readManifest, writeManifest } from "../../src/archive/manifest.ts";
+import { decodeRawChunk, encodeRawChunk } from "../../src/archive/raw-chunk.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import type { AppendBatch } from "../../src/log/fact.ts";
 
 export const manifestIn = async (archive: string): Promise<Manifest> => {
@@ -34,4 +36,25 @@ export const forged = async (
     files.push({ ...file, bytes: compressed.length, sha256, after: places });
   }
   await writeManifest(dir, { ...manifest, files, ...more });
+};
+
+/** Rewrites the first file of raw checkpoints and its place in the manifest. */
+export const forgedRaw = async (
+  dir: string,
+  change: (checkpoints: readonly RawCheckpoint[]) => readonly RawCheckpoint[],
+): Promise<void> => {
+  const manifest = await manifestIn(dir);
+  const [file, ...others] = manifest.raw?.files ?? [];
+  if (file === undefined || manifest.raw === null) throw new Error(`${dir} has no raw checkpoints`);
+  const checkpoints = change(
+    decodeRawChunk(zstdDecompressSync(await readFile(join(dir, file.name)))),
+  );
+  const compressed = zstdCompressSync(encodeRawChunk(checkpoints));
+  await writeFile(join(dir, file.name), compressed);
+  const edited = {
+    ...{ name: file.name, first: checkpoints[0]?.sequence ?? 0n },
+    ...{ last: checkpoints.at(-1)?.sequence ?? 0n, checkpoints: checkpoints.length },
+    ...{ bytes: compressed.length, sha256: createHash("sha256").update(compressed).digest("hex") },
+  };
+  await writeManifest(dir, { ...manifest, raw: { ...manifest.raw, files: [edited, ...others] } });
 };

@@ -64,6 +64,7 @@ export const checkAgainstSource = async (
 ): Promise<SourceChecked> => {
   const { sql, source, readerOf, first, last, mostFaults, signatures, onProgress, onCompared } =
     check;
+  const { leavesOut } = source;
   const faults: SourceFault[] = [];
   const gaps: SourceGap[] = [];
   let counts = { checkpoints: 0, facts: 0 };
@@ -113,24 +114,35 @@ export const checkAgainstSource = async (
   const skip = async (to: bigint, why: string): Promise<void> => {
     if (to <= through) return;
     await signatures?.close(signal);
-    gaps.push({ from: through + 1n, to, why });
+    const from = through + 1n;
     through = to;
+    const before = gaps.at(-1);
+    if (why !== leavesOut) gaps.push({ from, to, why });
+    else if (await hasFacts(sql, from, to)) {
+      gaps.push({
+        from,
+        to,
+        why: `${source.description} leaves them out, but the log has facts there`,
+      });
+    } else if (before?.why === why) gaps[gaps.length - 1] = { ...before, to };
+    else gaps.push({ from, to, why });
   };
 
   const newest = (await source.latest(signal)) ?? -1n;
   const end = newest < last ? newest : last;
   while (through < end && faults.length < mostFaults && !signal.aborted) {
     try {
-      const range = { first: through + 1n, last: end };
+      const range = { first: through + 1n, last: end, gaps: true };
       for await (const raw of source.checkpoints(range, signal)) {
         if (raw.sequence > through + 1n) {
-          await skip(raw.sequence - 1n, `${source.description} went on with ${raw.sequence}`);
+          const what = leavesOut ?? `${source.description} went on with ${raw.sequence}`;
+          await skip(raw.sequence - 1n, what);
         }
         await take(raw);
         if (faults.length >= mostFaults) break;
       }
       if (through < end && faults.length < mostFaults && !signal.aborted) {
-        await skip(end, `${source.description} ended there`);
+        await skip(end, leavesOut ?? `${source.description} ended there`);
       }
     } catch (error) {
       if (!isGone(error)) throw error;
@@ -211,6 +223,9 @@ const nextThere = async (
   }
   return high;
 };
+
+const hasFacts = async (sql: Sql, from: bigint, to: bigint): Promise<boolean> =>
+  (await sql`select from log_facts where checkpoint between ${from} and ${to} limit 1`).length > 0;
 
 /** Packages whose facts the log keeps before a checkpoint. */
 export const packagesBefore = async (sql: Sql, checkpoint: bigint): Promise<readonly string[]> => {

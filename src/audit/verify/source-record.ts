@@ -43,6 +43,7 @@ const listed = (texts: readonly string[]): string | null => {
 const KINDS = [
   ["demo:", "demo ledger"],
   ["dir:", "folder"],
+  ["archive:", "archive"],
   ["grpc+", "full node"],
   ["http", "object store"],
 ] as const;

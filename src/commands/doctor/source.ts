@@ -127,7 +127,7 @@ const askOne = async (
   const place = source.description;
   const ask = async (): Promise<Answer> => {
     const [latest, chainId] = await Promise.all([source.latest(signal), source.chainId(signal)]);
-    const isLive = !listed.setting.startsWith("dir:");
+    const isLive = !/^(?:dir|archive):/.test(listed.setting);
     const newest = latest === null || !isLive ? undefined : await newestOf(source, latest, signal);
     return { place, identity: { chainId, packages }, latest, newest };
   };

@@ -62,6 +62,7 @@ export const retryingSource = (
     get description() {
       return source.description;
     },
+    ...(source.leavesOut !== undefined && { leavesOut: source.leavesOut }),
     chainId: (signal) => answered(() => source.chainId(signal), signal),
     latest: (signal) => answered(() => source.latest(signal), signal),
     checkpoints: async function* ({ first, ...range }, signal) {

@@ -6,6 +6,8 @@ export type CheckpointRange = {
   readonly last?: bigint | undefined;
   /** Maximum concurrent fetches; the source's own by default. */
   readonly maxConcurrent?: number | undefined;
+  /** Whether a source with `leavesOut` may go on behind what it leaves out; it throws otherwise. */
+  readonly gaps?: boolean | undefined;
 };
 
 /**
@@ -27,6 +29,9 @@ export type CheckpointSource = {
 
   /** Advice when the log is of another chain: the end of an error message. */
   readonly ifOtherChain?: string;
+
+  /** Which checkpoints it leaves out on purpose, for people; absent: none. */
+  readonly leavesOut?: string;
 
   /** Newest checkpoint; null without any. */
   latest(signal: AbortSignal): Promise<bigint | null>;
