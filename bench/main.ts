@@ -2,7 +2,7 @@
  * `npm run bench [name …]`: the figures of docs/explanation/performance.md, each with a baseline
  * from the same run, since absolute figures depend on the machine. Settings:
  * `graphql=tokenHolders,tokenBalance` (only these queries), `growth=1000000` (rows),
- * `rest=fast-path` (only what the fast path buys).
+ * `retention=100000` (old callbacks), `rest=fast-path` (only what the fast path buys).
  */
 import type { Figure } from "./figure.ts";
 
@@ -24,6 +24,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   rest: () => import("./rest.ts"),
   callbacks: () => import("./callbacks.ts"),
   ta: () => import("./ta.ts"),
+  retention: () => import("./retention.ts"),
   replay: () => import("./replay.ts"),
 };
 

@@ -32,7 +32,7 @@ const ROUNDS = 3;
 const REQUESTS = 1_500;
 const CONNECTIONS = 16;
 const INVESTORS = 200;
-const PATH = "/api/v1/investor/whitelist";
+export const PATH = "/api/v1/investor/whitelist";
 const CIRCLES = 20;
 const DEADLINE_MS = 30_000;
 
@@ -77,7 +77,7 @@ const investorOf = (n: number, wallet: string) => ({
   primary_phone: "+4722222222",
 });
 
-const signedPosts = (secretKey: string, count: number): readonly Post[] =>
+export const signedPosts = (secretKey: string, count: number): readonly Post[] =>
   Array.from({ length: count }, (_, n) => {
     const body: JsonValue = { investor: investorOf(n, `0x${randomBytes(32).toString("hex")}`) };
     const { headers } = signRequest({ secretKey, body });
@@ -87,7 +87,8 @@ const signedPosts = (secretKey: string, count: number): readonly Post[] =>
     };
   });
 
-const openOurs = async (database: Database) => {
+/** The transfer agent's API for the asset `bench`. */
+export const openOurs = async (database: Database) => {
   const unlimited = () => createRateLimit({ policy: "bench", quota: 1e9, windowSeconds: 60 });
   const MIB = 1024 * 1024;
   return serveParts(database, {

@@ -70,14 +70,15 @@ export const pruneCallbacks = async (
       order by created_at, sequence limit ${stretch.limit}
     ), old as materialized (
       select m.id from callback_messages m
-      where m.id in (select id from looked_at where is_old) and m.status = 'delivered'
+      -- Arrays: an index, whatever the planner expects.
+      where m.id = any(array(select id from looked_at where is_old)) and m.status = 'delivered'
         and not exists (
           select from callback_attempts a where a.message_id = m.id and a.at >= ${before})
       for update skip locked
     ), messages as (
-      delete from callback_messages where id in (select id from old) returning id
+      delete from callback_messages where id = any(array(select id from old)) returning 1
     ), attempts as (
-      delete from callback_attempts where message_id in (select id from old) returning 1
+      delete from callback_attempts where message_id = any(array(select id from old)) returning 1
     ), marked as (${marking(sql, sql`select id from old`)})
     select (select count(*)::int4 from messages) as messages,
            (select count(*)::int4 from attempts) as attempts,

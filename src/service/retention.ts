@@ -12,7 +12,7 @@ import type { Figures } from "../telemetry/figures.ts";
 const DAY_MS = 86_400_000;
 
 /** A tenth of a core. */
-const RESTS = 9;
+export const RESTS = 9;
 
 type Pace = {
   /** Rows that one statement looks at. */
@@ -25,9 +25,19 @@ const PACE: Pace = { rows: 500, roundEveryMs: 3_600_000 };
 
 /** In this order: a request stays as long as its callback. */
 const KINDS = [
-  { days: "retainCallbacksDays", prune: pruneCallbacks },
-  { days: "retainRequestsDays", prune: pruneRequests },
+  {
+    days: "retainCallbacksDays",
+    prune: pruneCallbacks,
+    tables: ["callback_messages", "callback_attempts"],
+  },
+  {
+    days: "retainRequestsDays",
+    prune: pruneRequests,
+    tables: ["ta_requests", "ta_request_history", "ta_transactions"],
+  },
 ] as const;
+
+const REMOVED = "holderbook_retention_removed_rows_total";
 
 type Removed = Readonly<Record<string, number>>;
 
@@ -44,6 +54,7 @@ export const retention = (
   const { rows, roundEveryMs } = { ...PACE, ...pace };
   const kinds = KINDS.filter(({ days }) => config[days] > 0);
   if (kinds.length === 0) return undefined;
+  for (const table of kinds.flatMap(({ tables }) => tables)) figures.begin(REMOVED, { table });
   let round: Round | undefined;
   let nextMs = Number.NEGATIVE_INFINITY;
   return {
@@ -56,7 +67,7 @@ export const retention = (
       }
       const removed = await step(sql, round, rows);
       for (const [table, count] of Object.entries(removed)) {
-        figures.count("holderbook_retention_removed_rows_total", { table }, count);
+        figures.count(REMOVED, { table }, count);
       }
       if (round.left.length > 0) return { ended: false };
       const some = Object.entries(round.removed).filter(([, count]) => count > 0);

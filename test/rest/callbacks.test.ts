@@ -3,8 +3,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseExactly } from "../../client/exact-json.ts";
 import { verifyCallback } from "../../client/index.ts";
 import { listDeliveries } from "../../src/callbacks/deliveries.ts";
+import { pruneCallbacks } from "../../src/callbacks/pruning.ts";
 import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
-import { readProgress } from "../../src/transfers/progress.ts";
+import { readProgress, remakeTransferEvents } from "../../src/transfers/progress.ts";
 import { closeOutbox } from "../callbacks/damage.ts";
 import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
 import type { Anvil, Deployed } from "../evm/anvil.ts";
@@ -101,6 +102,27 @@ test("records rebuilt with another token beside them are the same messages", asy
   await pay(20);
   await waitFor(amounts, (seen) => seen.includes(20) && seen.includes(500));
   expect(amounts().toSorted((a, b) => a - b)).toEqual([10, 20, 500, 1_000_000]);
+});
+
+test("records rebuilt after retention removed their callbacks are not sent again", async () => {
+  const projects = [projectWith(0, receiver.url)];
+  await using _delivery = await deliver(database);
+  {
+    await using _index = await index(database, projects);
+    await pay(10);
+    await waitFor(amounts, ({ length }) => length === 2);
+  }
+  const endpoints = [callbackEndpoint("acme")];
+  const prune = async () => {
+    await pruneCallbacks(database, { before: new Date(), after: null, limit: 100 });
+    return listDeliveries(database, { endpoints, limit: 10 });
+  };
+  await waitFor(prune, ({ length }) => length === 0);
+  await database.transaction(remakeTransferEvents);
+  await using _index = await index(database, projects);
+  await pay(20);
+  await waitFor(amounts, (seen) => seen.includes(20));
+  expect(amounts()).toEqual([1_000_000, 10, 20]);
 });
 
 test("replaced blocks are never called back; their replacements are", async () => {

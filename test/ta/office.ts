@@ -28,8 +28,8 @@ export const apply = (database: Database, callbackUrl: string | undefined) => {
 };
 
 /** Asks and ends requests as the interface and the processing do; returns their ids. */
-export const office = (database: Database) => {
-  const vault = openVault(database, ringOf([{ id: "test", key: randomBytes(32) }]));
+export const office = (database: Database, piiKey = randomBytes(32)) => {
+  const vault = openVault(database, ringOf([{ id: "test", key: piiKey }]));
   const accept = createAcceptance({ database, vault });
   const fingerprint = fingerprints(randomBytes(32));
   const { sql } = database;
