@@ -97,14 +97,25 @@ export type Served = {
   readonly rebuilds: number;
   /** JSON of the coins that it holds. */
   readonly held: string;
+  /** First checkpoint without digests, because a coin is held; null if all have theirs. */
+  readonly undigestedFrom: bigint | null;
 };
 
 export const servedBy = async (sql: Sql, { watermark }: Pipeline): Promise<Served> => {
   const [row] = await sql.unsafe<Served[]>(`
     select next_checkpoint as next, layout, rebuilding_to is not null as "isRebuilding", rebuilds,
-           coalesce(held, '{}')::text as held
+           coalesce(held, '{}')::text as held, undigested_from as "undigestedFrom"
     from public.${getTableName(watermark)}`);
-  return row ?? { next: null, layout: 0, isRebuilding: false, rebuilds: 0, held: "{}" };
+  return (
+    row ?? {
+      next: null,
+      layout: 0,
+      isRebuilding: false,
+      rebuilds: 0,
+      held: "{}",
+      undigestedFrom: null,
+    }
+  );
 };
 
 /** `stale`: the served pipeline went back; discard the replay. */
@@ -120,7 +131,7 @@ export const foldOn = async (
   pipeline: Pipeline,
   served: Served,
 ): Promise<Folded> => {
-  const { next: end } = served;
+  const { next: end, undigestedFrom } = served;
   if (end === null) return "ended";
   const log = await on.statement((sql) => readHighWater(sql));
   if (log === undefined) return "ended";
@@ -141,6 +152,9 @@ export const foldOn = async (
       await applyBatch(within(tx), pipeline, batch, digestChain());
       await foldCoins(tx.sql, batch.facts, from, batch.last.sequence);
     });
+  }
+  if (undigestedFrom !== null) {
+    await on.statement((sql) => leaveUndigested(sql, pipeline, undigestedFrom));
   }
   return batch.last.sequence + 1n < end ? "more" : "ended";
 };
@@ -163,6 +177,22 @@ const holdAsServed = async (
     [rebuilds, held, isFirst],
   );
   return moved.length === 1;
+};
+
+/** As a pipeline that holds a coin: its release makes the digests from there on. */
+const leaveUndigested = async (
+  sql: Sql,
+  { watermark, digests }: Pipeline,
+  from: bigint,
+): Promise<void> => {
+  const [of, made] = [getTableName(watermark), getTableName(digests)];
+  await sql.unsafe(
+    `with gone as (delete from ${made} where checkpoint >= $1)
+     update ${of} set undigested_from = $1,
+       digest = (select digest from ${made} where checkpoint < $1 order by checkpoint desc limit 1)
+     where next_checkpoint > $1`,
+    [`${from}`],
+  );
 };
 
 /** The pipeline that needs coin metadata. */

@@ -205,6 +205,11 @@ const reconcileIn = async (
       "digests, watermarks and the facts behind rows span all tokens and were not checked",
     );
   else {
+    for (const [name, first] of undigested) {
+      notShown.push(
+        `${name}: the digests from checkpoint ${first} on, which are made after the release of a coin in quarantine`,
+      );
+    }
     const ready = ledgerPipelines.filter((pipeline) => has(LAYOUT_WITH_DIGESTS, [pipeline]));
     for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
     if (at !== undefined) {

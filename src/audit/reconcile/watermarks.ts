@@ -115,11 +115,6 @@ export const reconcileWatermark = async (
       );
     }
   }
-  if (undigestedFrom !== null) {
-    notShown.push(
-      `${pipeline.name}: the digests from checkpoint ${undigestedFrom} on, which are made after the release of a coin in quarantine`,
-    );
-  }
   const held = heldInPipeline(pipeline.name, heldIn(row.held));
   return { layout, next, notShown, held, undigestedFrom };
 };
