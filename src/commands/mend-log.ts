@@ -114,7 +114,7 @@ const todoAfter = async (sql: Sql, changes: readonly Change[]): Promise<readonly
       );
       if (!isOwn) continue;
       held.push(
-        `${name} holds ${coinType} from checkpoint ${from} on: \`quarantine retry\` applies the mended facts`,
+        `${name} holds ${coinType} from checkpoint ${from} on: \`quarantine retry ${coinType}\` applies the mended facts`,
       );
     }
   }

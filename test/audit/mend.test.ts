@@ -53,6 +53,7 @@ const damaged = async (statement: string, more: Readonly<Record<string, string>>
     database: own,
     settings: at,
     whole,
+    run,
     verify: () => run("verify", "--log"),
     mend: (...args: readonly string[]) => run(...MEND, "--retry-for", "0", ...args),
     acts: async () => {
@@ -209,6 +210,64 @@ test("an intact log is left as it is", async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^no row was mended\nthe log is intact through checkpoint 100: /);
   expect(await own.acts()).toEqual([]);
+});
+
+test("a pipeline that read the damaged fact has the right rows after a replay, as the command says", async () => {
+  await using own = await damaged(
+    `update log_facts set ${alter("contents")} where ${some("log_facts", FACT, "name = 'shared_token::Transfer' and checkpoint > 40")}`,
+  );
+  const replayed = ["replay", "--pipeline", "token_activity", "--share", "1"];
+  expect(await own.run(...replayed, "--swap", "--accept")).toMatchObject({ code: 0 });
+  const { code, stdout } = await own.mend();
+  expect(code).toBe(0);
+  const [todo, asked] =
+    /^token_activity, shared_token_objects have read checkpoint \d+: .* `(replay --pipeline .*)` compares them/m.exec(
+      stdout,
+    ) ?? [];
+  expect({ todo, stdout }).not.toMatchObject({ todo: undefined });
+  expect(await own.run("reconcile")).toMatchObject({ code: 1 });
+  const again = [...`${asked}`.split(" "), "--share", "1"];
+  expect(await own.run(...again)).toMatchObject({ code: 1 });
+  expect(await own.run(...again, "--swap", "--accept")).toMatchObject({ code: 0 });
+  expect(await own.run("reconcile")).toMatchObject({ code: 0 });
+  expect((await own.run("digest")).stdout).toBe((await runCommand(["digest"], settings)).stdout);
+});
+
+test("a coin that the damaged fact holds is released by a retry after the mend, as the command says", async () => {
+  await using own = await damaged(
+    `update log_facts set contents = substring(contents for 20) where ${some("log_facts", FACT, "name = 'shared_token::SharedToken' and contents is not null and checkpoint > 40")}`,
+  );
+  const objects = ["replay", "--pipeline", "shared_token_objects", "--share", "1"];
+  expect(await own.run(...objects, "--swap", "--accept")).toMatchObject({ code: 0 });
+  const listed = JSON.parse((await own.run("quarantine", "list", "--json")).stdout);
+  expect(listed).toMatchObject([{ pipeline: "shared_token_objects" }]);
+  const { code, stdout } = await own.mend();
+  expect(code).toBe(0);
+  const [, asked = ""] =
+    /^shared_token_objects holds \S+ from checkpoint \d+ on: `(quarantine retry \S+)` applies/m.exec(
+      stdout,
+    ) ?? [];
+  expect(await own.run(...asked.split(" "))).toMatchObject({ code: 0 });
+  expect(await own.run("reconcile")).toMatchObject({ code: 0 });
+  expect((await own.run("digest")).stdout).toBe((await runCommand(["digest"], settings)).stdout);
+});
+
+test("an audit pack has the act, and verifies", async () => {
+  await using own = await damaged(ALTERED);
+  expect(await own.mend()).toMatchObject({ code: 0 });
+  const out = join(folder.path, "pack");
+  const [{ coin } = { coin: "" }] = await own.database.sql<{ coin: string }[]>`
+    select coin_type as coin from log_coin_chain order by checkpoint limit 1`;
+  const asked = ["--coin", coin, "--from", "50", "--to", "90", "--retry-for", "0"];
+  const made = await own.run("audit-pack", ...asked, "--out", out);
+  expect(made, made.stderr).toMatchObject({ code: 0 });
+  const acts = await readFile(join(out, "acts.ndjson"), "utf8");
+  expect(JSON.parse(acts.split("\n")[0] ?? "")).toMatchObject({
+    command: "verify",
+    details: { mend: true, table: "log_facts", by: "Ada Byron" },
+  });
+  const verified = await own.run("audit-pack", "verify", out);
+  expect(verified, verified.stdout).toMatchObject({ code: 0 });
 });
 
 const ALTERED = `update log_facts set sender = '0x${"5e".repeat(32)}' where checkpoint = (select min(checkpoint) from log_facts where checkpoint > 40)`;

@@ -50,6 +50,12 @@ test("a damaged row of the log is mended while the index runs, and recorded", as
   const steps = await mending();
   await damageFact(roles.superuser, { name: "shared_token::Transfer", after: 40n });
   await take(steps.next("Look"), 1);
+  const { DATABASE_OWNER_URL: _, ...service } = settings;
+  const asService = ["verify", "--log", "--mend", "--by", "Ada", "--because", "a disk"];
+  expect(await runCommand(asService, service)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/DatabaseRightsError/),
+  });
   await take(steps.next("Mend"));
   await take(steps.next("Replay"));
   await take(steps.next("Tell"));
