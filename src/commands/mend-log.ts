@@ -7,6 +7,7 @@ import { isGone } from "../audit/verify/source-check.ts";
 import { kindsOf } from "../audit/verify/source-record.ts";
 import { sourceSignatures } from "../audit/verify/source-signatures.ts";
 import { type VerifiedLog, verifyLog } from "../audit/verify/verify-log.ts";
+import { noteWhole } from "../audit/watch/log-check.ts";
 import type { Sql } from "../database/connect.ts";
 import type { Row } from "../database/table-rows.ts";
 import { loadBls } from "../ledger/proof/bls.ts";
@@ -84,7 +85,12 @@ export const mendWholeLog = async (
       }
       throw error;
     });
-    if (made.length === 0) return { found, changes, todo: await todoAfter(write.sql, changes) };
+    if (made.length === 0) {
+      if (changes.length > 0 && found.faults.length === 0) {
+        await noteWhole(write.sql, found.through);
+      }
+      return { found, changes, todo: await todoAfter(write.sql, changes) };
+    }
     changes.push(...made);
   }
 };

@@ -1,5 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { acting } from "../audit/sequence/acts.ts";
+import type { LogFault } from "../log/chain.ts";
+import { checkStretch } from "../log/check-chain.ts";
 import { factSource } from "../log/log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
@@ -173,7 +175,22 @@ export class NoFactToLeaveOutError extends Error {
   }
 }
 
-/** @throws NoFactToLeaveOutError (stop) */
+/**
+ * The log's row does not fit its hash chain, so that the ledger may have another fact. Nothing was changed. Stop: mend
+ * the log with `verify --log --mend`, and give `quarantine retry`.
+ */
+export class DamagedFactError extends Error {
+  override readonly name = "DamagedFactError";
+  readonly remedy = "stop";
+
+  constructor({ checkpoint, what }: LogFault) {
+    super(
+      `the log is damaged at checkpoint ${checkpoint} (${what}): mend it with \`verify --log --mend\`, and give \`quarantine retry\`, before a fact is left out for ever`,
+    );
+  }
+}
+
+/** @throws NoFactToLeaveOutError (stop), DamagedFactError (stop) */
 const leaveOut = async (
   { write }: OpenDatabase,
   holding: Holding,
@@ -182,6 +199,8 @@ const leaveOut = async (
   const { pipeline, coinType, held } = holding;
   const { fact } = held;
   if (fact === null) throw new NoFactToLeaveOutError(holding);
+  const { fault } = await checkStretch(write.sql, fact.checkpoint - 1n);
+  if (fault?.checkpoint === fact.checkpoint) throw new DamagedFactError(fault);
   await acting(write, async (tx) => {
     await lockWatermark(tx, pipeline);
     await noteResolution(tx.sql, pipeline.name, coinType, fact, { by, because });

@@ -32,7 +32,7 @@ export type LogFault = {
 
 /**
  * The log was changed despite its triggers; nothing was written. Stop; run `holderbook verify
- * --log`, then restore a backup or rebuild from the ledger.
+ * --log`, then mend it with `--mend`, restore a backup, or index the ledger into an empty database.
  */
 export class LogChangedError extends Error {
   override readonly name = "LogChangedError";

@@ -8,6 +8,8 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { allActs } from "../../src/audit/sequence/acts.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
+import { logCheck } from "../../src/audit/watch/log-check.ts";
+import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { rowsOfLog } from "../log/contents.ts";
@@ -204,6 +206,18 @@ test("many damages in many tables are mended in one run", async () => {
   expect(await rowsOfLog(own.database)).toEqual(own.whole);
 });
 
+test("the fault that the service's own check found is over when the log is intact again", async () => {
+  await using own = await damaged(ALTERED);
+  const check = logCheck();
+  while (!(await check.next(own.database)).ended);
+  expect((await readWatchResults(own.database)).log.fault).toMatch(/^checkpoint \d+: the hash/);
+  expect(await own.mend()).toMatchObject({ code: 0 });
+  expect((await readWatchResults(own.database)).log).toMatchObject({
+    fault: null,
+    checkedThrough: "100",
+  });
+});
+
 test("an intact log is left as it is", async () => {
   await using own = await damaged("select 1");
   const { code, stdout } = await own.mend();
@@ -241,6 +255,12 @@ test("a coin that the damaged fact holds is released by a retry after the mend, 
   expect(await own.run(...objects, "--swap", "--accept")).toMatchObject({ code: 0 });
   const listed = JSON.parse((await own.run("quarantine", "list", "--json")).stdout);
   expect(listed).toMatchObject([{ pipeline: "shared_token_objects" }]);
+  // For ever would be too long for a fact that is sound.
+  const resolve = ["quarantine", "resolve", listed[0].coinType, "--by", "Ada", "--because", "bad"];
+  expect(await own.run(...resolve)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/DamagedFactError: .*verify --log --mend/),
+  });
   const { code, stdout } = await own.mend();
   expect(code).toBe(0);
   const [, asked = ""] =

@@ -125,6 +125,9 @@ const regionsOf = async (
   return regions;
 };
 
+/** Checkpoints between two ranges that are read, too: a source begins slower than it goes on. */
+const NEAR = 32n;
+
 /** What has to be read, with the checkpoint on each side, which has to fit the log. */
 const rangesOf = (
   rowsAt: readonly bigint[],
@@ -139,8 +142,9 @@ const rangesOf = (
   for (const { from, to } of wanted) {
     const [begin, end] = [from > first ? from - 1n : from, to < next ? to : to - 1n];
     const before = ranges.at(-1);
-    if (before === undefined || begin > before.last) ranges.push({ first: begin, last: end });
-    else if (end > before.last) before.last = end;
+    if (before === undefined || begin > before.last + NEAR) {
+      ranges.push({ first: begin, last: end });
+    } else if (end > before.last) before.last = end;
   }
   return ranges;
 };

@@ -16,7 +16,7 @@ type IntegrityDetails = {
 
 const reasonOf = ({ log, sums, rows, roots }: WatchResults): string | undefined => {
   if (log.fault !== null) {
-    return `the log was changed: ${log.fault}; run holderbook verify --log for details; restore a backup`;
+    return `the log was changed: ${log.fault}; run holderbook verify --log for details, and mend it (--mend) or restore a backup`;
   }
   const [first] = [...sums.findings, ...rows.findings];
   if (first === undefined) {
