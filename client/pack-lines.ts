@@ -14,7 +14,7 @@ import {
   TABLES,
 } from "./pack-forms.ts";
 import type { Register, Wallets } from "./pack-tables.ts";
-import { isCorrection } from "./pack-verdict.ts";
+import { isCorrection, isLeavingOut } from "./pack-verdict.ts";
 import { hexOf, utf8 } from "./sum-tree.ts";
 
 /** Limit in characters: the largest object in base64, with its frame. */
@@ -95,7 +95,7 @@ export const linesIn = async (
   });
   wallets.check(TABLES.last, last.wallets);
   await count(FILES.roleEvents, inOrder(FILES.roleEvents, manifest));
-  const corrections: ActLine[] = [];
+  const [corrections, leavingOut]: [ActLine[], ActLine[]] = [[], []];
   const placeAct = actsInOrder(manifest);
   const acts =
     manifest.version < 3
@@ -103,8 +103,9 @@ export const linesIn = async (
       : await count(FILES.acts, (act, at) => {
           placeAct(act, at);
           if (isCorrection(act)) corrections.push(act);
+          if (isLeavingOut(act)) leavingOut.push(act);
         });
-  return { movements, holderEvents, acts, corrections, moved };
+  return { movements, holderEvents, acts, corrections, leavingOut, moved };
 };
 
 /** By wallet and part: the balance before its first and after its last movement. */

@@ -99,6 +99,19 @@ export const actsOpen = (
 export const isCorrection = ({ scope, details }: Pick<ActLine, "scope" | "details">): boolean =>
   scope === "coin" && typeof details.correction === "string";
 
+/** Whether an operator's act left a fact out of the token's register. */
+export const isLeavingOut = ({ command, scope }: Pick<ActLine, "command" | "scope">): boolean =>
+  scope === "coin" && command === "quarantine resolve";
+
+/** The facts that are left out of the register, by whom, and why. Empty for most. */
+export const leftOutOpen = (acts: readonly ActLine[]): readonly string[] =>
+  acts
+    .filter(isLeavingOut)
+    .map(
+      ({ number, details: { pipeline, kind, type, checkpoint, digest, by, because } }) =>
+        `that the ${kind} ${type} of checkpoint ${checkpoint}, transaction ${digest}, may be left out of ${pipeline}: the register lacks it, by ${by}: ${because}. Act ${number} says so`,
+    );
+
 /** What the pack itself says of corrected roots: which, by whom, and why. Empty for most. */
 export const correctionsOpen = (acts: readonly ActLine[]): readonly string[] =>
   acts

@@ -14,7 +14,13 @@ import {
 import type { PackManifest } from "./pack-forms.ts";
 import { checkMovements, linesIn } from "./pack-lines.ts";
 import { type Register, registerOf } from "./pack-tables.ts";
-import { actsOpen, authenticity, correctionsOpen, type Verdict } from "./pack-verdict.ts";
+import {
+  actsOpen,
+  authenticity,
+  correctionsOpen,
+  leftOutOpen,
+  type Verdict,
+} from "./pack-verdict.ts";
 
 export { AuditPackError, type TierName } from "./pack-error.ts";
 export type { PackFile, PackManifest, PackMark, PackRoot } from "./pack-forms.ts";
@@ -119,7 +125,12 @@ export const verifyAuditPack = async (
       `the registers' ${first.rows} and ${last.rows} rows add up, give the signed roots, and come to the supply in their heads`,
       `${movements} movements account for every change of every wallet between the two, and ${holderEvents} events for its holder, group and freeze`,
     ],
-    not_shown: [...UNCHECKED, ...acts.consistent, ...correctionsOpen(lines.corrections)],
+    not_shown: [
+      ...UNCHECKED,
+      ...acts.consistent,
+      ...correctionsOpen(lines.corrections),
+      ...leftOutOpen(lines.leavingOut),
+    ],
   };
   const complete = { holds: null, by: [], not_shown: [INCOMPLETE, ...acts.complete] };
   const { chainId, coinType, opening, trust } = manifest;

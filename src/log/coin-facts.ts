@@ -53,16 +53,22 @@ export const countOfCoin = async (
   return row?.count ?? 0n;
 };
 
-/** Objects of a coin at the end of a checkpoint, in order of writing. Reads the log up to there. */
+/**
+ * Objects of a coin at the end of a checkpoint, in order of writing. Reads the log up to there.
+ * @param without places (checkpoint, transaction, kind, index) of facts that do not count
+ */
 export const objectsOfCoin = async (
   sql: Sql,
   coinType: string,
   at: bigint,
+  without: readonly string[] = [],
 ): Promise<readonly ObjectFact[]> => {
   const rows = await sql<StoredFact[]>`
     select * from (
       select distinct on (object_id) ${sql.unsafe(columnsByKey(logFacts))} from log_facts
       where coin_type = ${coinType} and object_id is not null and checkpoint <= ${at}
+        and concat_ws(' ', checkpoint, transaction, case when contents is null then 'removal' else 'object' end, index)
+          <> all(${texts(without)}::text[])
       order by object_id, checkpoint desc, transaction desc, index desc
     ) as last
     where contents is not null order by checkpoint, transaction, index`;

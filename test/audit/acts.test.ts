@@ -24,12 +24,13 @@ import { checkContents } from "../../src/evidence/pack/check.ts";
 import { openFiles } from "../../src/evidence/pack/form.ts";
 import { reportOf } from "../../src/evidence/pack/report.ts";
 import { listKeys } from "../../src/http/keys.ts";
+import { ROLE_CHANGE } from "../../src/ledger/contract/names.ts";
 import { unseal } from "../../src/sealing/sealed.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { sealRecord } from "../../src/ta/pii/vault.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { filesIn, manifestOf, signAnew } from "../evidence/packs.ts";
-import { alterLog } from "../log/damage.ts";
+import { alterLog, cutFact } from "../log/damage.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { entriesOf } from "./sequence-entries.ts";
@@ -113,6 +114,14 @@ const hasKey = async (asset: string, label: string) => {
   return idOf(label);
 };
 
+/** Has the log damaged in a role of the first coin, and the coin held for it. */
+const held = async () => {
+  const cut = await cutFact(database, { name: ROLE_CHANGE, after: 0n, coinType: coins[0] ?? "" });
+  await run("rebuild", "role_changes", "--yes");
+  await run("index", "--last", "40");
+  return cut;
+};
+
 /** Commands that record, each as it is run here; the scope is of the last one. */
 const RECORDED: Readonly<
   Record<string, { readonly on: string | (() => string); readonly go: () => Promise<unknown> }>
@@ -126,6 +135,23 @@ const RECORDED: Readonly<
   "replay swap": {
     on: "deployment",
     go: () => run("replay", "swap", "--pipeline", "role_changes", "--back"),
+  },
+  "quarantine retry": {
+    on: () => coins[0] ?? "",
+    go: async () => {
+      const { mend } = await held();
+      await mend();
+      await run("quarantine", "retry", coins[0] ?? "");
+    },
+  },
+  "quarantine resolve": {
+    on: () => coins[0] ?? "",
+    go: async () => {
+      const { mend } = await held();
+      const why = ["--by", "Ada Byron", "--because", "the contract wrote it by mistake"];
+      await run("quarantine", "resolve", coins[0] ?? "", ...why);
+      await mend();
+    },
   },
   "packages add": {
     on: "deployment",
@@ -208,7 +234,8 @@ const UNRECORDED: Readonly<Record<string, string>> = {
     "the service itself, and the tables of its version, as each start makes them",
   "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages|audit-pack papers":
     "changes nothing",
-  "evm list|keys list|callbacks list|ta sign|ta requests|ta request": "changes nothing",
+  "quarantine list|quarantine show|evm list|keys list|callbacks list|ta sign|ta requests|ta request":
+    "changes nothing",
   "replay drop": "removes tables that nothing is served from",
   reconcile: "keeps its findings alone, which the next run replaces",
   "statement|audit-pack": "says itself what it publishes, in the sequence",
@@ -228,7 +255,7 @@ const namesOf = (commands: readonly Command[], before = ""): readonly string[] =
   });
 
 test("every command records its act, or is listed with the reason why not", async () => {
-  const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo", "archive"];
+  const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo", "archive", "quarantine"];
   const names = namesOf((await wholeProgram()).commands).filter((name) => !groups.includes(name));
   const unrecorded = Object.keys(UNRECORDED).flatMap((line) => line.split("|"));
   expect(names.toSorted()).toEqual([...Object.keys(RECORDED), ...unrecorded].toSorted());

@@ -25,6 +25,13 @@ const OF_REQUEST = `
   values ('${REQUEST}', 1, 'acme', 'kyc', 'x', ${IN_SQL}, 'FAILED', ${IN_SQL}, ${IN_SQL}, 'k');
   insert into ta_request_history (request_id, number, status, message) values ('${REQUEST}', 1, 'FAILED', ${IN_SQL})`;
 
+const TOKEN = `0x${"1".padStart(64, "0")}::a::A`;
+const HELD = `
+  insert into tokens values ('${TOKEN}', 1, ${IN_SQL}, ${IN_SQL});
+  insert into quarantines (pipeline, coin_type, event, checkpoint, transaction, kind, index, type, tx_digest, reason, by)
+  select 'role_changes', '${TOKEN}', event, 1, 2, 'event', 3, ${IN_SQL}, ${IN_SQL}, ${IN_SQL}, ${IN_SQL}
+  from unnest('{held,resolved}'::text[]) as event`;
+
 /** What stands in the database, by the command that shows it and its arguments. */
 const STORED: Readonly<
   Record<string, { readonly args?: readonly string[]; readonly sql: string }>
@@ -41,6 +48,8 @@ const STORED: Readonly<
     sql: `insert into operator_acts values (1, ${IN_SQL}, ${IN_SQL}, '{}',
         json_build_object('user', ${IN_SQL}, 'host', 'h', 'role', 'r'), 'coin', ${IN_SQL}, 's')`,
   },
+  "quarantine list": { sql: HELD },
+  "quarantine show": { args: [TOKEN], sql: HELD },
   packages: { sql: `insert into log_packages values (${IN_SQL}, 3, 0)` },
   "evm list": {
     sql: `insert into evm_chains (chain_id, network, final_block) values (1, ${IN_SQL}, 1);
@@ -75,7 +84,7 @@ const OWN = [
   "start|index|serve|migrate|rebuild|replay drop|replay swap|digest|cap-table|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
-  "archive export|archive verify|archive import",
+  "archive export|archive verify|archive import|quarantine retry|quarantine resolve",
 ].flatMap((line) => line.split("|"));
 
 let register: DemoRegister;
@@ -109,7 +118,7 @@ const namesOf = (commands: readonly Command[], before = ""): readonly string[] =
 
 test("every command prints foreign text in a test here, or prints its own text only", async () => {
   const known = [...Object.keys(STORED), ...GIVEN, ...OWN];
-  const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo", "archive"];
+  const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo", "archive", "quarantine"];
   const names = namesOf((await wholeProgram()).commands);
   expect(names.filter((name) => !known.includes(name) && !groups.includes(name))).toEqual([]);
 });

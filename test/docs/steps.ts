@@ -38,14 +38,16 @@ export const stepsOfSection = async (page: string, heading: string): Promise<Ste
 
 type Typed = { readonly settings: Settings; readonly cwd: string };
 
-const OURS = /^npm run holderbook -- ((?:[\w -]|\\\n|"[\w ,.]+")+)$/;
+const OURS = /^npm run holderbook -- ((?:[\w -]|\\\n|"[\w ,.]+"|"\$[A-Z]+")+)$/;
 const WORD = /"([^"]*)"|([\w-]+)/g;
 
 /** Runs one line in a shell, or, a command of ours, in this process. */
 const line = async (text: string, { settings, cwd }: Typed) => {
   const [, ours] = OURS.exec(text) ?? [];
   if (ours !== undefined) {
-    const words = [...ours.matchAll(WORD)].map(([, quoted, bare = ""]) => quoted ?? bare);
+    const words = [...ours.matchAll(WORD)].map(([, quoted, bare = ""]) =>
+      quoted?.startsWith("$") ? (settings[quoted.slice(1)] ?? "") : (quoted ?? bare),
+    );
     const { code, stdout, stderr } = await runCommand(words, settings);
     return { code, printed: stdout + stderr };
   }

@@ -110,3 +110,28 @@ export const damageFact = (
        select checkpoint, transaction, kind, index from log_facts
        where name = '${name}' and checkpoint > ${after} order by 1, 2, 3, 4 limit 1)`,
   );
+
+/** Cuts the first fact of a name behind a checkpoint short, of any coin or one. */
+export const cutFact = async (
+  database: Pick<Database, "transaction">,
+  { name, after, coinType = null }: { name: string; after: bigint; coinType?: string | null },
+) => {
+  const [cut] = await database.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    return await sql<{ at: string; coin: string; before: Buffer }[]>`
+      update log_facts f set contents = substr(f.contents, 1, 20)
+      from (select ctid, contents from log_facts
+            where name = ${name} and checkpoint > ${after} and coalesce(coin_type = ${coinType}, true)
+            order by checkpoint, transaction, kind, index limit 1) as first
+      where f.ctid = first.ctid
+      returning f.ctid::text as at, coin_type as coin, first.contents as before`;
+  });
+  if (cut === undefined) throw new Error(`the log has no ${name} behind checkpoint ${after}`);
+  const { at, coin, before } = cut;
+  const mend = () =>
+    database.transaction(async ({ sql }) => {
+      await sql`set local session_replication_role = replica`;
+      await sql`update log_facts set contents = ${before} where ctid = ${at}::tid`;
+    });
+  return { coin, mend };
+};

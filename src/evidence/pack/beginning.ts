@@ -6,22 +6,26 @@ import { jsonLines } from "../../../client/pack-lines.ts";
 import type { Fact, ObjectFact } from "../../log/fact.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import { FILES, packError } from "./form.ts";
+import { isLeftOut, type LeftOutOfPack } from "./left-out.ts";
 import { itemIn, keyOf, type StateItem, sinceOf, stateLine } from "./lines.ts";
 import { type Happened, PackRegister } from "./register.ts";
 
 export class PackBeginning {
   readonly register: PackRegister;
   readonly #coinType: string;
+  readonly #leftOut: LeftOutOfPack;
   readonly #objects = new Map<string, ObjectFact>();
 
-  constructor(coinType: string) {
+  constructor(coinType: string, leftOut: LeftOutOfPack = new Map()) {
     this.#coinType = coinType;
-    this.register = new PackRegister(coinType);
+    this.#leftOut = leftOut;
+    this.register = new PackRegister(coinType, leftOut);
   }
 
   /** Applies facts in chain order. @throws UndecodableFactError (stop) */
   apply(facts: readonly Fact[]): Happened {
     for (const fact of facts) {
+      if (isLeftOut(fact, this.#leftOut)) continue;
       if (fact.kind === "object") this.#objects.set(fact.objectId, fact);
       else if (fact.kind === "removal") this.#objects.delete(fact.objectId);
     }

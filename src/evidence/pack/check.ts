@@ -18,6 +18,7 @@ import type { RoleRange } from "../../projections/roles.ts";
 import { PackBeginning } from "./beginning.ts";
 import { type ChainEnd, PackChain, PackVersions } from "./chain.ts";
 import { CHECKPOINTS, excerptFile, FILES, markIn, type PackHead, packError } from "./form.ts";
+import { actsIn, leftOutBy } from "./left-out.ts";
 import { holderEventLine, itemIn, movementLine, PackLines, roleEventLine } from "./lines.ts";
 import { PackOpening } from "./opening.ts";
 import type { Happened, RegisterTable } from "./register.ts";
@@ -94,7 +95,8 @@ export const checkContents = async (
   const [first, last] = [markIn(head.first), markIn(head.last)];
   const signatures = await openSignatures(pack, head, known);
   const wanted = createWanted(head.packages);
-  const beginning = new PackBeginning(coinType);
+  const acts = head.version < 3 ? null : await actsIn(pack);
+  const beginning = new PackBeginning(coinType, leftOutBy(acts ?? []));
   const { register } = beginning;
   const versions = new PackVersions();
   const isWhole = head.opening === "whole";
@@ -189,7 +191,7 @@ export const checkContents = async (
         movements: movements.count,
         holderEvents: holderEvents.count,
         roleEvents: roleEvents.count,
-        acts: head.version < 3 ? null : await actsIn(pack),
+        acts,
         items,
         itemsProven,
         followed: versions.followed,
@@ -200,12 +202,6 @@ export const checkContents = async (
   }
   const missing = firstRegister === undefined ? first : last;
   throw packError(excerptFile(CHECKPOINTS, missing.sequence), "is missing");
-};
-
-const actsIn = async (pack: PackFiles): Promise<readonly ActLine[]> => {
-  const acts: ActLine[] = [];
-  for await (const act of jsonLines(pack, FILES.acts)) acts.push(act);
-  return acts;
 };
 
 /** Only compares the signer's claim: an entry of its sequence, kept elsewhere, binds it. */

@@ -22,6 +22,7 @@ import { type RoleEventRow, type RoleRange, roleKey } from "../../projections/ro
 import type { SharedTokenState } from "../../projections/shared-token-objects.ts";
 import type { TimelockState } from "../../projections/timelock-objects.ts";
 import { claimableAt } from "../../projections/unlocking.ts";
+import { factsFor, type LeftOutOfPack } from "./left-out.ts";
 import type { Movement, StateItem } from "./lines.ts";
 
 /** The effects of facts, each list in its file's order. */
@@ -36,11 +37,9 @@ export type Happened = {
 
 export type RegisterTable = { readonly head: CapTableHead; readonly rows: readonly CapRow[] };
 
-const ofPipeline = (facts: readonly Fact[], { facts: names }: { facts: readonly string[] }) =>
-  facts.filter(({ name }) => names.includes(name));
-
 export class PackRegister {
   readonly #coinType: string;
+  readonly #leftOut: LeftOutOfPack;
   readonly #tokens = new Map<string, SharedTokenState>();
   readonly #tokenBalances = new Map<string, bigint>();
   readonly #amounts = new Map<string, GrantAmounts>();
@@ -51,8 +50,9 @@ export class PackRegister {
   #supply: bigint | null = null;
   #decimals: number | null = null;
 
-  constructor(coinType: string) {
+  constructor(coinType: string, leftOut: LeftOutOfPack = new Map()) {
     this.#coinType = coinType;
+    this.#leftOut = leftOut;
   }
 
   /** From metadata among the facts, or null. */
@@ -83,25 +83,21 @@ export class PackRegister {
 
   /** Applies facts in chain order. @throws UndecodableFactError (stop) */
   apply(facts: readonly Fact[]): Happened {
-    const ofTokens = sharedTokenObjectsPipeline.rows(
-      ofPipeline(facts, sharedTokenObjectsPipeline),
-      {
-        tokens: this.#tokens,
-        decoded: new Map(),
-        grants: this.#amounts,
-        balances: this.#tokenBalances,
-      },
-    );
-    const ofGrants = timelockObjectsPipeline.rows(ofPipeline(facts, timelockObjectsPipeline), {
+    const of = (pipeline: Parameters<typeof factsFor>[1]) =>
+      factsFor(facts, pipeline, this.#leftOut);
+    const ofTokens = sharedTokenObjectsPipeline.rows(of(sharedTokenObjectsPipeline), {
+      tokens: this.#tokens,
+      decoded: new Map(),
+      grants: this.#amounts,
+      balances: this.#tokenBalances,
+    });
+    const ofGrants = timelockObjectsPipeline.rows(of(timelockObjectsPipeline), {
       grants: this.#grants,
       decoded: new Map(),
       balances: this.#grantBalances,
     });
-    const ofHolders = holderLifecyclePipeline.rows(
-      ofPipeline(facts, holderLifecyclePipeline),
-      this.#memberships,
-    );
-    const ofRoles = roleChangesPipeline.rows(ofPipeline(facts, roleChangesPipeline), this.#roles);
+    const ofHolders = holderLifecyclePipeline.rows(of(holderLifecyclePipeline), this.#memberships);
+    const ofRoles = roleChangesPipeline.rows(of(roleChangesPipeline), this.#roles);
     keep(this.#memberships, ofHolders.memberships, membershipKey);
     keep(this.#roles, ofRoles.ranges, roleKey);
     this.#supply = ofTokens.tokens.supplies.at(-1)?.supply ?? this.#supply;

@@ -15,6 +15,7 @@ import type { Fact } from "../../log/fact.ts";
 import { splitType } from "../../values/move-type.ts";
 import { PackBeginning } from "./beginning.ts";
 import { CHECKPOINTS, excerptFile, FILES, markIn, packError } from "./form.ts";
+import { actsIn, leftOutBy } from "./left-out.ts";
 import { excerptBytes, reading } from "./signatures.ts";
 
 export type Reread = {
@@ -56,7 +57,10 @@ export const reread = async (
     return ofCoin(factsOf(checkpoint));
   };
   const from = since !== undefined && since <= first.sequence ? since : first.sequence + 1n;
-  const opening = new PackBeginning(coinType);
+  const opening = new PackBeginning(
+    coinType,
+    leftOutBy(pack.has(FILES.acts) ? await actsIn(pack) : []),
+  );
   const versions = packages.slice(0, 1);
   let beginning: string | null = null;
   let olderThanRead = packages[0] ?? null;

@@ -2,7 +2,7 @@
  * Evidence and open questions of a pack, for the command and the report. Reports are compared byte
  * by byte: these words may change only with the pack version.
  */
-import { actsOpen, correctionsOpen } from "../../../client/pack-verdict.ts";
+import { actsOpen, correctionsOpen, leftOutOpen } from "../../../client/pack-verdict.ts";
 import type { Tier } from "../../../client/verify-audit-pack.ts";
 import type { ComparedActs } from "./acts.ts";
 import type { Outcome } from "./check.ts";
@@ -62,6 +62,7 @@ export const consistency = (
       "the digests of pipelines in the manifest, which are of all tokens: `holderbook compare` compares them",
       ...actsOpen(outcome.acts?.length ?? null).consistent,
       ...correctionsOpen(outcome.acts ?? []),
+      ...leftOutOpen(outcome.acts ?? []),
     ],
   };
 };

@@ -26,6 +26,7 @@ import { pipelineDigest } from "../../projections/digests.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { QuarantinedError } from "../../projections/held-coins.ts";
 import { type HolderEvent, holderEvents } from "../../projections/holder-events.ts";
+import { leftOutOfCoin } from "../../projections/left-out-facts.ts";
 import { membershipsAt } from "../../projections/memberships.ts";
 import { readMeta } from "../../projections/meta.ts";
 import {
@@ -167,7 +168,8 @@ const stateAt = async (
   { sql }: Database,
   { coinType, mark: { sequence } }: TableOf,
 ): Promise<readonly StateItem[]> => {
-  const objects = await objectsOfCoin(sql, coinType, sequence);
+  const leftOut = await leftOutOfCoin(sql, coinType);
+  const objects = await objectsOfCoin(sql, coinType, sequence, [...leftOut]);
   const memberships = await membershipsAt(sql, coinType, sequence);
   const roles = await rolesAt(sql, coinType, sequence);
   return [

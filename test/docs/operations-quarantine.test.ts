@@ -1,0 +1,82 @@
+// @module-tag thorough
+/** The steps of "Releasing a coin" in `docs/how-to/operations.md`, beside an index that goes on. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { writeDemoLedger } from "../../demo/write.ts";
+import { ADDRESS_JOINED_GROUP } from "../../src/ledger/contract/names.ts";
+import { readQuarantines } from "../../src/projections/quarantines.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { cutFact } from "../log/damage.ts";
+import { eventually, type Settings, startProgram, temporaryFolder } from "../service/process.ts";
+import { type TwoRoles, twoRoles } from "../two-roles.ts";
+import { stepsOfSection, typed } from "./steps.ts";
+import type { Step } from "./tutorial.ts";
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let roles: TwoRoles;
+let settings: Settings;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  roles = await twoRoles(inject("postgresUrl"));
+  const dir = join(folder.path, "ledger");
+  await writeDemoLedger({ dir, checkpoints: 120, seed: 3, format: "binpb", epochLength: 40 });
+  settings = {
+    ...roles.settings,
+    CALLBACK_MASTER_KEY: randomBytes(32).toString("base64"),
+    LEDGER_SOURCE: `dir:${dir}`,
+    COMMITTEE_FILE: join(dir, "ledger.json"),
+    DATA_DIR: join(folder.path, "data"),
+  };
+  expect(await run("index", "--last", "119")).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await roles?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+const run = (...args: readonly string[]) => runCommand(args, settings);
+
+const quarantines = () => readQuarantines(roles.superuser.db);
+
+/** An index that reads a log in which an event behind a checkpoint is cut short, and the token that it holds. */
+const holding = async (after: bigint) => {
+  const { coin } = await cutFact(roles.superuser, { name: ADDRESS_JOINED_GROUP, after });
+  expect(await run("rebuild", "holder_lifecycle", "--yes")).toMatchObject({ code: 0 });
+  const index = startProgram(["index"], settings);
+  await eventually("the token to be held", async () => {
+    const held = (await quarantines()).map(({ coinType }) => coinType);
+    return held.includes(coin) ? { done: held } : { seen: held };
+  });
+  return { coin, [Symbol.asyncDispose]: () => index[Symbol.asyncDispose]() };
+};
+
+const take = (step: readonly Step[], coin: string) =>
+  typed(step, { settings: { ...settings, COIN: coin }, cwd: folder.path });
+
+test("a held coin is released once the log is mended, or without the fact that can never be applied", async () => {
+  const steps = await stepsOfSection("docs/how-to/operations.md", "Releasing a coin");
+  {
+    await using held = await holding(40n);
+    await take(steps.next("Look"), held.coin);
+    await take(steps.next("Repair"), held.coin);
+    await take(steps.next("Retry"), held.coin);
+    expect(await quarantines()).toEqual([]);
+    expect(await run("reconcile")).toMatchObject({ code: 0 });
+  }
+  await using held = await holding(60n);
+  await take(steps.next("Resolve"), held.coin);
+  await take(steps.next("Tell"), held.coin);
+  expect(steps.left()).toEqual([]);
+  const pack = join(folder.path, "pack");
+  const range = ["--from", "30", "--to", "110", "--out", pack];
+  const made = await run("audit-pack", "--coin", held.coin, ...range);
+  expect(made.code, made.stderr).toBe(0);
+  const verified = await run("audit-pack", "verify", pack);
+  expect(verified.code, verified.stderr).toBe(0);
+  expect(verified.stdout).toMatch(
+    /not shown: that the event .* may be left out of holder_lifecycle: .* by Ada Byron, operations: written by/,
+  );
+  expect(await run("replay", "--share", "1")).toMatchObject({ code: 0 });
+}, 240_000);
