@@ -1,5 +1,7 @@
 /** What is in the log, to compare one reading with another. */
+
 import type { Database } from "../../src/database/connect.ts";
+import type { TestDatabase } from "../postgres.ts";
 
 /** The whole log, as text: what two readings must agree on to the byte. */
 export const contentsOf = async ({ sql }: Database): Promise<string> => {
@@ -45,4 +47,11 @@ export const rowsOfLog = async ({
     rows[table] = row?.text ?? "";
   }
   return rows;
+};
+
+/** How many checkpoints have facts. */
+export const checkpointsWithFacts = async ({ sql }: TestDatabase): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(distinct checkpoint)::int4 as count from log_facts`;
+  return row?.count ?? 0;
 };
