@@ -183,12 +183,8 @@ const nextLink = (
   return `<${origin === "null" ? "" : `${origin}${LIST_PATH}`}?${query}>; rel="next"`;
 };
 
-/** Tokens named in a header; the first ones have the smallest `after`. */
-const MOST_NAMED = 20;
-
 const quarantinedOf = (held: readonly HeldToken[]): string =>
   held
-    .slice(0, MOST_NAMED)
     .map(({ chainId, token, block, afterId }) => {
       const name = `${chainId}:${token}`;
       return `"${name}";block="${block}";after="${afterId}"`;

@@ -22,10 +22,13 @@ export type PageQuery = {
 /** No id reaches this. */
 const BEYOND_ALL_IDS = 2n ** 63n - 1n;
 
+/** Held tokens that a page names, the ones held longest. */
+const MOST_HELD = 20;
+
 /** Held tokens of the project, as `heldIn` reads them, in every row of the page and without one too. */
 const HELD = `(
   select string_agg(concat_ws(' ', chain_id, '0x' || encode(token, 'hex'), block, after_id), ',')
-  from transfer_event_holds where project = $1)`;
+  from (select * from transfer_event_holds where project = $1 order by after_id limit ${MOST_HELD}) as first)`;
 
 /** A held token whose record of the transaction is missing. */
 const WITHHELD = `(
@@ -91,7 +94,7 @@ type ListPage = {
   readonly body: Buffer;
   /** Id after which the next page begins; null on the last page. */
   readonly next: string | null;
-  /** By `afterId`. */
+  /** By `afterId`, the first 20. */
   readonly held: readonly HeldToken[];
 };
 
