@@ -1,7 +1,6 @@
 import { Command, Option } from "commander";
 import type { Db } from "../database/connect.ts";
 import { assertFree } from "../evidence/exports/new-folder.ts";
-import type { Outcome } from "../evidence/pack/check.ts";
 import type { PackHead } from "../evidence/pack/form.ts";
 import { writePack } from "../evidence/pack/write.ts";
 import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
@@ -9,7 +8,9 @@ import { committeeFrom } from "../ledger/reading/trust.ts";
 import { factSource } from "../log/log.ts";
 import type { TableOf } from "../projections/cap-table-json.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
+import { inQuarantine } from "../projections/held-coins.ts";
 import { ALL } from "../projections/needed.ts";
+import { readWatermarks } from "../projections/read-watermarks.ts";
 import { token } from "../projections/tokens.ts";
 import { configuredKey } from "../service/configured-keys.ts";
 import { retryForOption } from "./arguments.ts";
@@ -75,9 +76,9 @@ export const auditPackCommand = () =>
         assertOutside(out, papers);
         await assertFree(papers);
       }
-      const outcome = await make({ ...options, coin, from, to, out });
+      const { outcome, withoutDigests } = await make({ ...options, coin, from, to, out });
       const [held, ...rest] = inWords(outcome);
-      printLines([`${out}: ${held}`, ...rest]);
+      printLines([`${out}: ${held}`, ...rest, ...withoutDigests]);
       if (papers === false) return;
       // From the pack alone, so that every reader gets the same papers.
       const { writePapers } = await import("../evidence/papers/write.ts");
@@ -95,7 +96,7 @@ const make = async ({
   opening,
   holderNames,
   retryFor,
-}: Options & { coin: string; from: AsOf; to: AsOf; out: string }): Promise<Outcome> => {
+}: Options & { coin: string; from: AsOf; to: AsOf; out: string }) => {
   await using storage = await openDatabase();
   const { config, logger, signal, write: database } = storage;
   const key = await configuredKey(config, { existing: true }).open(storage);
@@ -117,8 +118,17 @@ const make = async ({
   const file = config.verify.committeeFile;
   const committee = file === undefined ? demo?.source.committee : await committeeFrom(file);
   const request = { first, last, packages, source, committee, opening, holderNames, folder: out };
-  return await writePack(database, key, request, signal);
+  const outcome = await writePack(database, key, request, signal);
+  return { outcome, withoutDigests: await withoutDigestsIn(database.db, last) };
 };
+
+/** Pipelines whose digests the pack lacks, because they hold another token. */
+const withoutDigestsIn = async (db: Db, { mark }: TableOf): Promise<readonly string[]> =>
+  (await readWatermarks(db, ALL)).pipelines.flatMap(({ pipeline, quarantined }) =>
+    quarantined
+      .filter(({ from }) => from <= mark.sequence)
+      .map((held) => `without a digest of ${pipeline}: ${inQuarantine(held)}`),
+  );
 
 /** Before the token was first seen the register is empty. */
 const firstTable = async (

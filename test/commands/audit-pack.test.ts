@@ -368,3 +368,42 @@ test("a stopped command says so in one line", async () => {
   const last = program.printed.stderr.split("\n").at(-2);
   expect(last).toBe("holderbook: interrupted: SIGTERM");
 });
+
+test("a pack of a token is made beside another one in quarantine, says whose digest it lacks, and none of the held one is made", async () => {
+  const [other = ""] = await database.sql<{ coin_type: string }[]>`
+    select coin_type from log_coins where is_security and coin_type <> ${coinType} order by 1 limit 1`.then(
+    (rows) => rows.map((row) => row.coin_type),
+  );
+  const hold = async (coin: string) => {
+    const held = { from: "200", reason: "cannot be read", since: new Date().toISOString() };
+    await database.sql`
+      update shared_token_objects_watermark
+      set held = ${JSON.stringify({ [coin]: held })}::text::jsonb, undigested_from = 200`;
+  };
+  try {
+    await hold(other);
+    const out = join(folder.path, "beside-held");
+    const span = ["--from", `${FIRST}`, "--to", `${LAST}`, "--no-papers"];
+    const committee = { COMMITTEE_FILE: join(ledger, "ledger.json") };
+    const made = await make([...span, "--out", out], committee);
+    expect(made).toMatchObject({ code: 0, stderr: "" });
+    expect(made.stdout).toContain(
+      `without a digest of shared_token_objects: ${other} is in quarantine in shared_token_objects from checkpoint 200 on: cannot be read`,
+    );
+    const { digests } = await manifestOf(out);
+    expect(Object.keys(digests.first)).toContain("shared_token_objects");
+    expect(Object.keys(digests.last)).not.toContain("shared_token_objects");
+    expect((await verify(out)).code).toBe(0);
+
+    await hold(coinType);
+    const [refusedAt, before] = [join(folder.path, "held"), join(folder.path, "before-held")];
+    const refused = await make([...span, "--out", refusedAt], committee);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain(`${coinType} is in quarantine`);
+    await expect(readdir(refusedAt)).rejects.toThrow("ENOENT");
+    const sound = ["--from", `${FIRST}`, "--to", "199", "--no-papers", "--out", before];
+    expect(await make(sound, committee)).toMatchObject({ code: 0, stderr: "" });
+  } finally {
+    await database.sql`update shared_token_objects_watermark set held = null, undigested_from = null`;
+  }
+});

@@ -1,12 +1,14 @@
 /** The states of an answer: loading, failed, there, or there and out of date. */
-import { Link } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useContext } from "react";
 import { Button } from "../controls/controls.tsx";
-import { AskError } from "../data/ask.ts";
+import { AskError, ask, graph, type Quarantine } from "../data/ask.ts";
 import { isRefused } from "../data/queries.ts";
 import { useService } from "../data/service.tsx";
-import { SessionContext } from "../data/session.ts";
-import { type Token, useToken, useTokens } from "../data/tokens.ts";
+import { SessionContext, useSession } from "../data/session.ts";
+import { type Token, tokenLabel, useToken, useTokens } from "../data/tokens.ts";
+import { countText } from "../shown/amount.ts";
 import { clockText } from "../shown/moment.ts";
 import { Card, Empty } from "./blocks.tsx";
 
@@ -125,6 +127,41 @@ export const Fault = ({
   </div>
 );
 
+const timeQuery = graph(`query CheckpointTime($checkpoint: String!) {
+  _meta(atCheckpoint: $checkpoint) { checkpointTimestamp }
+}`);
+
+/** Pages that show a moment. */
+const PAGES_AT = /^\/(cap-table|holder|roles)\b/;
+
+/** A token in quarantine: why it is not shown, and a way to its state before. */
+const InQuarantine = ({ quarantine }: { readonly quarantine: Quarantine }) => {
+  const { coinType, checkpoint, reason } = quarantine;
+  const { key } = useSession();
+  const navigate = useNavigate();
+  const here = useLocation().pathname;
+  const before = useMutation({
+    mutationFn: async () => {
+      const { _meta } = await ask(timeQuery, { checkpoint }, { key });
+      if (_meta?.checkpointTimestamp == null) return;
+      // The end of the second before: another checkpoint may share the second.
+      const at = `${Number(_meta.checkpointTimestamp) - 1}`;
+      const to = PAGES_AT.test(here) ? "." : "/cap-table";
+      await navigate({ to, search: { token: coinType, at } });
+    },
+  });
+  return (
+    <Fault
+      title={`${tokenLabel({ coinType, symbol: null })} is in quarantine since checkpoint ${countText(checkpoint)}`}
+      action="Show the state before"
+      onAction={() => before.mutate()}
+    >
+      <p>A fact of this token could not be applied: nothing is shown from there on.</p>
+      <p>{reason}</p>
+    </Fault>
+  );
+};
+
 /** A failed query: why, and what to do. */
 export const Failed = ({
   error,
@@ -138,6 +175,7 @@ export const Failed = ({
 }) => {
   const control = useContext(SessionContext);
   const refusal = error instanceof AskError ? error : null;
+  if (refusal?.quarantine != null) return <InQuarantine quarantine={refusal.quarantine} />;
   // Revoked while the page was open: only another key helps.
   const keyGone = refusal?.status === 401 && control?.session != null;
   const isRebuilding = refusal?.code === "REBUILDING";

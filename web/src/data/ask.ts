@@ -9,6 +9,13 @@ export const graph = initGraphQLTada<{ introspection: introspection }>();
 
 export type { ResultOf };
 
+/** A fact of the token could not be applied: its rows end before this checkpoint. */
+export type Quarantine = {
+  readonly coinType: string;
+  readonly checkpoint: string;
+  readonly reason: string;
+};
+
 /** The service refused, could not answer, or could not be reached. */
 export class AskError extends Error {
   override readonly name = "AskError";
@@ -18,8 +25,11 @@ export class AskError extends Error {
   readonly code: string;
   /** To quote to the operator; null without an answer. */
   readonly requestId: string | null;
+  /** Of a token in quarantine; null for other errors. */
+  readonly quarantine: Quarantine | null;
 
   constructor(about: {
+    readonly quarantine?: Quarantine | null;
     readonly message: string;
     readonly status: number;
     readonly code?: string | undefined;
@@ -29,6 +39,7 @@ export class AskError extends Error {
     this.status = about.status;
     this.code = about.code ?? "";
     this.requestId = about.requestId ?? null;
+    this.quarantine = about.quarantine ?? null;
   }
 }
 
@@ -90,6 +101,12 @@ const record = (value: unknown): Record<string, unknown> =>
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
+const quarantineIn = ({ code, coinType, checkpoint, reason }: Record<string, unknown>) => {
+  const [coin, from, why] = [text(coinType), text(checkpoint), text(reason)];
+  if (code !== "QUARANTINED" || coin === undefined || from === undefined) return null;
+  return { coinType: coin, checkpoint: from, reason: why ?? "" };
+};
+
 /** The error of a body, in either form of the service's. */
 const refusal = (response: Response, body: unknown): AskError => {
   const { details, message, error, errors } = record(body);
@@ -103,6 +120,7 @@ const refusal = (response: Response, body: unknown): AskError => {
       `The service answered ${response.status}.`,
     status: response.status,
     code: text(record(graphError.extensions).code),
+    quarantine: quarantineIn(record(graphError.extensions)),
     requestId: response.headers.get("x-request-id"),
   });
 };

@@ -52,6 +52,18 @@ export type Health = Omit<HealthReport, "details"> & { readonly details?: Detail
 export const noteText = ({ reason, since }: Note): string =>
   `${reason}, since ${momentText(Date.parse(since))}`;
 
+/** Tokens in quarantine: from which checkpoint on, and why, by each pipeline that holds them. */
+export const quarantinesOf = ({ pipelines }: Health) => {
+  const held = pipelines.flatMap(({ quarantined }) => quarantined?.first ?? []);
+  return [...Map.groupBy(held, ({ coinType }) => coinType)].map(([coinType, each]) => ({
+    coinType,
+    checkpoint: each
+      .map(({ checkpoint }) => BigInt(checkpoint))
+      .toSorted((a, b) => (a < b ? -1 : 1))[0],
+    reasons: [...new Set(each.map(({ reason }) => reason))],
+  }));
+};
+
 type Part = {
   readonly name: string;
   readonly state?: string | undefined;

@@ -1,16 +1,41 @@
 /** The token and the moment in view: both are in the page's address, and links keep them. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
-import { graph, type ResultOf } from "./ask.ts";
-import { useGraph } from "./queries.ts";
+import { type Asking, ask, graph, type ResultOf } from "./ask.ts";
+import { NOW, useGraph, useRead } from "./queries.ts";
 
 const tokensQuery = graph(`query Tokens {
   tokens(limit: 1000) { coinType name symbol decimals totalSupply firstCheckpoint }
+  indexerStatus { pipeline quarantined { coinType } }
+}`);
+
+const heldTokenQuery = graph(`query HeldToken($coinType: String!) {
+  token(coinType: $coinType, allowStale: true) {
+    coinType name symbol decimals totalSupply firstCheckpoint
+  }
 }`);
 
 export type Token = NonNullable<ResultOf<typeof tokensQuery>["tokens"]>[number];
 
-export const useTokens = () => useGraph(tokensQuery, {});
+/** Tokens in quarantine that are listed. */
+const MOST_HELD = 20;
+
+/** All tokens by coin type. Those in quarantine, which `tokens` leaves out, are as they were before it. */
+const readTokens = async (asking: Asking): Promise<{ readonly tokens: readonly Token[] }> => {
+  const { tokens, indexerStatus } = await ask(tokensQuery, {}, asking);
+  const listed = new Set(tokens?.map(({ coinType }) => coinType));
+  const held = new Set(
+    indexerStatus?.flatMap(({ quarantined }) => quarantined.map(({ coinType }) => coinType)),
+  );
+  const missing = [...held].filter((coinType) => !listed.has(coinType)).slice(0, MOST_HELD);
+  const before = await Promise.all(
+    missing.map((coinType) => ask(heldTokenQuery, { coinType }, asking)),
+  );
+  const all = [...(tokens ?? []), ...before.flatMap(({ token }) => token ?? [])];
+  return { tokens: all.toSorted((a, b) => (a.coinType < b.coinType ? -1 : 1)) };
+};
+
+export const useTokens = () => useRead(NOW, ["tokens"], readTokens);
 
 /** `PLATFORM`, or the end of its coin type without metadata. */
 export const tokenLabel = ({ symbol, coinType }: Pick<Token, "symbol" | "coinType">): string =>

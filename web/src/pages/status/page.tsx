@@ -1,10 +1,19 @@
 /** Whether everything keeps up, live; if not, what is wrong and what to do. */
 import { Answered } from "../../blocks/answered.tsx";
 import { Figure, Figures, Notice, PageHead } from "../../blocks/blocks.tsx";
-import { type Health, noteText, stalledParts, useHealth, withNewer } from "../../data/health.ts";
+import {
+  type Health,
+  noteText,
+  quarantinesOf,
+  stalledParts,
+  useHealth,
+  withNewer,
+} from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
 import { useService } from "../../data/service.tsx";
+import { tokenLabel } from "../../data/tokens.ts";
 import { countText, mostOf } from "../../shown/amount.ts";
+import { CopyButton } from "../../shown/copied.tsx";
 import { Evm, IntegrityCard, Queues, SourceCard } from "./parts.tsx";
 import { Pipelines } from "./pipelines.tsx";
 import { useSamples } from "./rates.ts";
@@ -53,10 +62,31 @@ const StatusPage = () => {
 const Verdict = ({ health }: { readonly health: Health }) => {
   const { reader, notes = [] } = health;
   const parts = stalledParts(health);
+  const held = quarantinesOf(health);
   const doubts = reader.state === "unknown" ? [reader.reason] : [];
-  if (parts.length + doubts.length + notes.length === 0) return null;
+  if (parts.length + doubts.length + notes.length + held.length === 0) return null;
   return (
     <div className="space-y-2">
+      {held.map(({ coinType, checkpoint = 0n, reasons }) => (
+        <Notice
+          key={coinType}
+          tone="warn"
+          title={`${tokenLabel({ coinType, symbol: null })} is in quarantine since checkpoint ${countText(checkpoint)}`}
+        >
+          {reasons.map((reason) => (
+            <p key={reason} className="break-words">
+              {reason}
+            </p>
+          ))}
+          <p className="mt-1">
+            All other tokens go on. Once a version of Holderbook can apply this fact, run:
+          </p>
+          <p className="mt-1">
+            <code className="break-all">holderbook quarantine retry {coinType}</code>
+            <CopyButton text={`holderbook quarantine retry ${coinType}`} what="the command" />
+          </p>
+        </Notice>
+      ))}
       {doubts.map((reason) => (
         <Notice key="reader" tone="warn" title="The chain's newest checkpoint is unknown">
           {reason ?? "No process reports how far it has read."} Check that the indexing process is
