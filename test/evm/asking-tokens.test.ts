@@ -79,7 +79,7 @@ test("a node that does not have the contract yet yields no description, and is a
   let asked = 0;
   await using proxy = await startProxy(chain.url, {
     answer: ({ method }, result) => {
-      if (method !== "eth_call") return result;
+      if (method !== "eth_call" && method !== "eth_getCode") return result;
       asked += 1;
       return empty ? "0x" : result;
     },

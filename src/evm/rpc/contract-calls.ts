@@ -4,7 +4,7 @@ import type { Address, ReleaseSchedule } from "../contract/fact.ts";
 import { tokenReads } from "../contract/functions.ts";
 import { outcomesOn } from "./chain-id.ts";
 import type { Endpoint, Outcome } from "./endpoint.ts";
-import { LyingRpcError, type RpcRefusedError } from "./errors.ts";
+import { isOfContract, LyingRpcError } from "./errors.ts";
 import { hex } from "./logs.ts";
 import { data } from "./replies.ts";
 
@@ -12,10 +12,6 @@ const call = (to: Address, input: Hex, block: string) => ({
   method: "eth_call",
   params: [{ to, data: input }, block],
 });
-
-/** A refusal by the contract, the same at every node. */
-const isRevert = ({ code, details }: RpcRefusedError) =>
-  code === 3 || /revert|invalid opcode|invalid jump|out of gas/i.test(details);
 
 /**
  * Release schedules, each at the block that named it; at `head`, the newest one, where the node has
@@ -91,7 +87,8 @@ const scheduleIn = (endpoint: Endpoint, outcome: Outcome | undefined): ReleaseSc
 const resultIn = (endpoint: Endpoint, outcome: Outcome | undefined): Hex | null => {
   if (outcome === undefined) return null;
   if (!outcome.ok) {
-    if (isRevert(outcome.error)) return null;
+    const { code, details } = outcome.error;
+    if (isOfContract(code, details)) return null;
     throw outcome.error;
   }
   const result = data(endpoint.label, "result of eth_call", outcome.result);
@@ -118,7 +115,7 @@ export type TokenDescription = {
 
 /**
  * At a block that has logs of the token below it, or its own.
- * @throws LyingRpcError (retry) without any answer: the node does not have the contract
+ * @throws LyingRpcError (retry) when the node does not have the contract
  * @throws WrongChainError (stop)
  * @throws RpcRefusedError (retry) when the node refuses for its own reasons, such as a missing block
  */
@@ -133,9 +130,14 @@ export const describeToken = async (
   );
   const outcomes = await outcomesOn(endpoint, chainId, calls, signal);
   const results = outcomes.map((outcome) => resultIn(endpoint, outcome));
-  if (results.every((result) => result === null)) {
-    const what = `${token} answers nothing at block ${block}, although it has logs`;
-    throw new LyingRpcError(endpoint.label, "contract without answers", what);
+  // Only a contract refuses.
+  if (outcomes.every(({ ok }, i) => ok && results[i] === null)) {
+    const [code] = await endpoint.batch(
+      [{ method: "eth_getCode", params: [token, hex(block)] }],
+      signal,
+    );
+    const what = `has no contract ${token} at block ${block}, although it has logs`;
+    if (code === "0x") throw new LyingRpcError(endpoint.label, "contract without answers", what);
   }
   const [name, symbol, decimals, totalSupply, contractVersion] = names.map((functionName, i) => {
     const result = results[i] ?? null;

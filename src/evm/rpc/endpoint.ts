@@ -5,7 +5,7 @@
 import { HttpRequestError, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 import { retryAfterMs } from "../../waiting/retry-after.ts";
-import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
+import { isOfContract, LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
 import { openPace } from "./pace.ts";
 import { keyRedactor } from "./redaction.ts";
 import { isObject } from "./replies.ts";
@@ -354,9 +354,10 @@ const leftAlone = (label: string, ms: number) =>
 
 /** Codes and words of rate limits; -32005 is left out because it also means too many results. */
 const isRateLimit = (code: number, message: string) =>
-  code === 429 ||
-  code === -32029 ||
-  /rate.?limit|too many requests|compute units per second|request limit|throughput/i.test(message);
+  code === 429 || code === -32029 || (!isOfContract(code, message) && RATE_LIMIT.test(message));
+
+const RATE_LIMIT =
+  /rate.?limit|too many requests|compute units per second|request limit|throughput/i;
 
 /** The innermost code (`ECONNREFUSED`) or message of a failed connection. */
 const causeOf = (error: Error): string => {

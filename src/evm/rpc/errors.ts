@@ -131,6 +131,16 @@ export class FinalityViolatedError extends Error {
   }
 }
 
+/**
+ * Whether a call's error is the contract's own, the same at every node, in the words of geth, reth, anvil, Nethermind and
+ * Besu. A contract chooses the text of its revert, such as that of a rate limit: ask this first.
+ */
+export const isOfContract = (code: number, message: string): boolean =>
+  code === 3 ||
+  /revert|\bevm error|vm execution error|invalid (?:opcode|operation|jump)|stack (?:under|over)flow|stack limit|out of gas/i.test(
+    message,
+  );
+
 /** Whether the error comes from an endpoint, so that another one may succeed. */
 export const isRpcError = (error: unknown): error is Error =>
   error instanceof RpcUnavailableError ||
