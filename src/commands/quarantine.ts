@@ -7,7 +7,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
 import { lockWatermark } from "../pipelines/release.ts";
 import { heldCoins, releaseHeld, waitingFacts } from "../pipelines/release-held.ts";
-import type { HeldCoin } from "../projections/held-coins.ts";
+import { type HeldCoin, unitOf } from "../projections/held-coins.ts";
 import {
   noteResolution,
   noteRetry,
@@ -18,6 +18,7 @@ import { canonicalType } from "../values/move-type.ts";
 import { byOption, moveArgument, reasonArgument } from "./arguments.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { jsonOption, printJson, printLines, printMessages } from "./output.ts";
+import { type EvmName, isEvmName, namedEvm, resolveEvm, retryEvm } from "./quarantine-evm.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook quarantine`: tokens with a fact that cannot be applied. */
@@ -29,7 +30,11 @@ export const quarantineCommand = () =>
     .addCommand(resolveCommand());
 
 const coinArgument = () =>
-  new Argument("<coin>", "coin type of the token").argParser(moveArgument(canonicalType));
+  new Argument("<coin>", "coin type of the token; of an EVM token CHAIN:ADDRESS").argParser(
+    (text) => (isEvmName(text.toLowerCase()) ? text.toLowerCase() : coinType(text)),
+  );
+
+const coinType = moveArgument(canonicalType);
 
 const pipelineOption = () =>
   new Option("--pipeline <name>", "only in this one (default: all that hold it)").choices(
@@ -72,6 +77,10 @@ const retryCommand = () =>
     .addHelpText("after", RETRY_CODES)
     .action(async (coinType: string, { pipeline }: Retried) => {
       await using opened = await openDatabase();
+      if (isEvmName(coinType)) {
+        if (!(await retryEvm(opened, onlyName(coinType, pipeline)))) process.exitCode = 1;
+        return;
+      }
       for (const holding of await holdingOf(opened, coinType, pipeline)) {
         await noteIn(opened, holding);
         if ((await appliedAgain(opened, holding)) !== null) process.exitCode = 1;
@@ -99,6 +108,10 @@ const resolveCommand = () =>
     .addHelpText("after", RETRY_CODES)
     .action(async (coinType: string, { pipeline, ...why }: Resolved) => {
       await using opened = await openDatabase();
+      if (isEvmName(coinType)) {
+        if (!(await resolveEvm(opened, onlyName(coinType, pipeline), why))) process.exitCode = 1;
+        return;
+      }
       for (const holding of await holdingOf(opened, coinType, pipeline)) {
         // This version may apply it, which makes it no fact to leave out.
         const held = await appliedAgain(opened, holding);
@@ -107,6 +120,12 @@ const resolveCommand = () =>
         if ((await appliedAgain(opened, holding)) !== null) process.exitCode = 1;
       }
     });
+
+/** @throws UsageError when a pipeline is named, too */
+const onlyName = (name: EvmName, pipeline: string | undefined): EvmName => {
+  if (pipeline === undefined) return name;
+  throw new UsageError("--pipeline is for coins: an EVM token has one, in each of its projects");
+};
 
 /** A pipeline that holds the token. */
 type Holding = {
@@ -226,57 +245,57 @@ type Listed = Quarantine & {
 };
 
 const listedOf = async (
-  { read }: OpenDatabase,
+  opened: OpenDatabase,
   which: { readonly coinType?: string; readonly ended: boolean },
 ): Promise<readonly Listed[]> => {
+  const { read } = opened;
+  const all = await readQuarantines(read.db, which);
+  const evm = all.filter(({ coinType }) => isEvmName(coinType));
   const listed: Listed[] = [];
-  for (const one of await readQuarantines(read.db, which)) {
+  for (const one of all.filter((each) => !evm.includes(each))) {
     const pipeline = ledgerPipelines.find(({ name }) => name === one.pipeline);
     const held = pipeline && (await heldCoins(read, pipeline)).get(one.coinType);
     const isOver = one.released !== null || pipeline === undefined || held === undefined;
     const waiting = isOver ? null : `${await waitingFacts(read, pipeline, one.coinType, held)}`;
     listed.push({ ...one, waiting });
   }
-  return listed;
+  return evm.length === 0 ? listed : [...listed, ...(await namedEvm(opened, evm))];
 };
 
 const nameOf = ({ symbol, name, coinType }: Quarantine): string =>
   symbol === null ? coinType : `${symbol} (${name ?? "no name"}) ${coinType}`;
 
-const placeInWords = ({
-  kind,
-  type,
-  checkpoint,
-  transaction,
-  index,
-  txDigest,
-}: NonNullable<HeldCoin["fact"]>): string =>
-  `the ${kind} ${type} at checkpoint ${checkpoint}, transaction ${transaction} (${txDigest}), index ${index}`;
+const placeInWords = (
+  { kind, type, checkpoint, transaction, index, txDigest }: NonNullable<HeldCoin["fact"]>,
+  unit = "checkpoint",
+): string =>
+  `the ${kind} ${type} at ${unit} ${checkpoint}, transaction ${transaction} (${txDigest}), index ${index}`;
 
 const lineOf = (one: Listed): string => {
   const { pipeline, from, since, fact, reason, waiting, released } = one;
   const now =
     released === null
       ? `${waiting ?? "no"} facts wait: ${reason}`
-      : `released at ${released.at}, checkpoint ${released.checkpoint}`;
+      : `released at ${released.at}, ${unitOf(one.coinType)} ${released.checkpoint}`;
   const digest = fact === null ? "" : `, transaction ${fact.txDigest}`;
-  return `${nameOf(one)}: ${pipeline} from checkpoint ${from}${digest}, since ${since}; ${now}`;
+  return `${nameOf(one)}: ${pipeline} from ${unitOf(one.coinType)} ${from}${digest}, since ${since}; ${now}`;
 };
 
 const linesOf = (one: Listed): readonly string[] => {
   const { pipeline, from, since, fact, reason, waiting, retries, resolutions, released } = one;
+  const unit = unitOf(one.coinType);
   return [
     nameOf(one),
     `  pipeline    ${pipeline}`,
-    `  held        from checkpoint ${from} on, since ${since}`,
-    ...(fact === null ? [] : [`  fact        ${placeInWords(fact)}`]),
+    `  held        from ${unit} ${from} on, since ${since}`,
+    ...(fact === null ? [] : [`  fact        ${placeInWords(fact, unit)}`]),
     `  reason      ${reason}`,
     ...(waiting === null ? [] : [`  waiting     ${waiting} facts`]),
     `  retries     ${retries}`,
     ...resolutions.map(
       (each) =>
-        `  left out    ${placeInWords(each.fact)}, at ${each.at} by ${each.by}: ${each.because}`,
+        `  left out    ${placeInWords(each.fact, unit)}, at ${each.at} by ${each.by}: ${each.because}`,
     ),
-    `  released    ${released === null ? "not yet" : `at ${released.at}, with the facts up to checkpoint ${released.checkpoint}`}`,
+    `  released    ${released === null ? "not yet" : `at ${released.at}, with the facts up to ${unit} ${released.checkpoint}`}`,
   ];
 };

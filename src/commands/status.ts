@@ -3,6 +3,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { inQuarantine } from "../projections/held-coins.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { type ReplayStatus, readReplays, secondsLeft } from "../projections/replays.ts";
+import { type Hold, heldToken, holdsOf } from "../transfers/holds.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
 import { ageSeconds } from "../values/seconds.ts";
 import { openDatabase } from "./open-database.ts";
@@ -18,15 +19,22 @@ export const statusCommand = () =>
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
       const records = await recordsMarks(storage.read.db);
       const replays = await readReplays(storage.read.db);
+      const holds = await holdsOf(storage.read.db);
       const rows = [
         ...[{ ...log, pipeline: "log" }, ...pipelines].map((mark) => ({
           ...row(mark, log.next),
           ...replayMember(replays.find(({ pipeline }) => pipeline === mark.pipeline)),
         })),
-        ...records.map(recordsRow),
+        ...records.map((mark) => recordsRow(mark, holds)),
       ];
       if (json) printJson(rows);
-      else printLines([...table(rows), ...replays.map(replayLine), ...quarantineLines(pipelines)]);
+      else {
+        const held = [
+          ...pipelines.flatMap(({ quarantined }) => quarantined),
+          ...holds.map(heldToken),
+        ];
+        printLines([...table(rows), ...replays.map(replayLine), ...quarantineLines(held)]);
+      }
     });
 
 /** The members that a replay adds to its pipeline's row. */
@@ -67,8 +75,8 @@ const comparisonText = ({ comparison }: ReplayStatus): string => {
   return `; compared at checkpoint ${checkpoint ?? "none"}: ${found}`;
 };
 
-const quarantineLines = (pipelines: readonly Watermark[]): readonly string[] => {
-  const held = pipelines.flatMap(({ quarantined }) => quarantined.map(inQuarantine));
+const quarantineLines = (all: readonly Parameters<typeof inQuarantine>[0][]): readonly string[] => {
+  const held = all.map(inQuarantine);
   return held.length === 0
     ? []
     : [...held, "all other coins go on; `holderbook quarantine` shows and releases what is held"];
@@ -83,22 +91,33 @@ const row = (
   behindLog: end === null || next === null ? null : (end - next).toString(),
   ageSeconds: mark === null ? null : ageSeconds(mark.timestampMs, Date.now()),
   ...(rebuildingTo !== null && { rebuildingTo: rebuildingTo.toString() }),
-  ...(quarantined.length > 0 && {
-    quarantined: quarantined.map(({ coinType, from, reason, since }) => ({
+  ...quarantineMember(quarantined),
+});
+
+type Held = Watermark["quarantined"][number];
+
+const quarantineMember = (held: readonly Pick<Held, "coinType" | "from" | "reason" | "since">[]) =>
+  held.length > 0 && {
+    quarantined: held.map(({ coinType, from, reason, since }) => ({
       coinType,
       checkpoint: from.toString(),
       reason,
       since,
     })),
-  }),
-});
+  };
 
 /** Blocks in place of checkpoints; their age is in the chain's health. */
-const recordsRow = ({ project, network, nextBlock, headBlock }: RecordsMark) => ({
+const recordsRow = (
+  { project, chainId, network, nextBlock, headBlock }: RecordsMark,
+  holds: readonly Hold[],
+) => ({
   pipeline: `transfer_events ${project} ${network}`,
   checkpoint: nextBlock === 0n ? null : (nextBlock - 1n).toString(),
   behindLog: headBlock === null ? null : (headBlock + 1n - nextBlock).toString(),
   ageSeconds: null,
+  ...quarantineMember(
+    holds.filter((hold) => hold.project === project && hold.chainId === chainId).map(heldToken),
+  ),
 });
 
 const table = (rows: readonly ReturnType<typeof row>[]) => {

@@ -117,7 +117,11 @@ export const inQuarantine = ({
   from,
   reason,
 }: Pick<HeldIn, "pipeline" | "coinType" | "from" | "reason">): string =>
-  `${coinType} is in quarantine in ${pipeline} from checkpoint ${from} on: ${reason}`;
+  `${coinType} is in quarantine in ${pipeline} from ${unitOf(coinType)} ${from} on: ${reason}`;
+
+/** What `from` counts: blocks for an EVM token, which is named by its chain and address. */
+export const unitOf = (coinType: string): "block" | "checkpoint" =>
+  /^\d+:0x/.test(coinType) ? "block" : "checkpoint";
 
 /**
  * The rows lack facts of this coin that could not be applied. Wait until the coin is released, or ask for the state

@@ -72,13 +72,13 @@ export const noteHolds = async (sql: Sql, { name, watermark }: ProgressTables): 
   const before = new Map(noted.map((row) => [row.coinType, row]));
   for (const [coinType, { event }] of before) {
     if (event === "released" || held.has(coinType)) continue;
-    await append(sql, name, coinType, { event: "released", checkpoint: mark.last });
+    await noteEvent(sql, name, coinType, { event: "released", checkpoint: mark.last });
   }
   for (const [coinType, coin] of held) {
     const known = before.get(coinType);
     // A release applies facts before that one: `from` alone says nothing new.
     if (known?.event === "held" && known.reason === coin.reason) continue;
-    await append(sql, name, coinType, { event: "held", ...eventOf(coin) });
+    await noteEvent(sql, name, coinType, { event: "held", ...eventOf(coin) });
   }
 };
 
@@ -90,8 +90,8 @@ export const noteRetry = (
   sql: Sql,
   pipeline: string,
   coinType: string,
-  { from }: HeldCoin,
-): Promise<void> => append(sql, pipeline, coinType, { event: "retried", checkpoint: from });
+  { from }: Pick<HeldCoin, "from">,
+): Promise<void> => noteEvent(sql, pipeline, coinType, { event: "retried", checkpoint: from });
 
 /**
  * Leaves a fact out of a pipeline's rows, for ever.
@@ -104,21 +104,23 @@ export const noteResolution = (
   fact: FactPlace,
   { by, because }: Pick<Resolution, "by" | "because">,
 ): Promise<void> =>
-  append(sql, pipeline, coinType, { event: "resolved", ...fact, reason: because, by });
+  noteEvent(sql, pipeline, coinType, { event: "resolved", ...fact, reason: because, by });
 
-type Event = Omit<typeof quarantinesTable.$inferInsert, "coinType" | "pipeline">;
+/** An event but its token and pipeline. */
+export type NewEvent = Omit<typeof quarantinesTable.$inferInsert, "coinType" | "pipeline">;
 
-const eventOf = ({ from, fact, reason }: HeldCoin): Omit<Event, "event"> => ({
+const eventOf = ({ from, fact, reason }: HeldCoin): Omit<NewEvent, "event"> => ({
   checkpoint: from,
   ...fact,
   reason,
 });
 
-const append = async (
+/** @param sql of the transaction that changes what is held */
+export const noteEvent = async (
   sql: Sql,
   pipeline: string,
   coinType: string,
-  { event, checkpoint, transaction, kind, index, type, txDigest, reason, by }: Event,
+  { event, checkpoint, transaction, kind, index, type, txDigest, reason, by }: NewEvent,
 ): Promise<void> => {
   await sql`
     insert into ${sql(QUARANTINES)}
@@ -126,6 +128,19 @@ const append = async (
     values (${pipeline}, ${coinType}, ${event}, ${checkpoint}, ${transaction ?? null}, ${kind ?? null},
             ${index ?? null}, ${type ?? null}, ${txDigest ?? null}, ${reason ?? null}, ${by ?? null})`;
 };
+
+type LeftOutFact = {
+  readonly coinType: string;
+  readonly checkpoint: bigint;
+  readonly index: number;
+  readonly txDigest: string;
+};
+
+/** Facts that a pipeline leaves out, for ever. */
+export const leftOutFacts = async (sql: Sql, pipeline: string): Promise<readonly LeftOutFact[]> =>
+  await sql<LeftOutFact[]>`
+    select coin_type as "coinType", checkpoint, index, tx_digest as "txDigest" from ${sql(QUARANTINES)}
+    where pipeline = ${pipeline} and event = 'resolved'`;
 
 /** A quarantine of a coin in a pipeline, from its first `held` to its release. Times are ISO 8601, UTC. */
 export type Quarantine = {

@@ -7,8 +7,9 @@ import { at, bytea, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { isoTime } from "../database/iso-time.ts";
 import { appendRows } from "../database/table-rows.ts";
-import type { UnappliableLogError } from "../evm/contract/events.ts";
-import type { Address } from "../evm/contract/fact.ts";
+import { eventName, type UnappliableLogError } from "../evm/contract/events.ts";
+import type { Address, EvmFact } from "../evm/contract/fact.ts";
+import { leftOutFacts, noteEvent } from "../projections/quarantines.ts";
 import { bytesOf, hexOf } from "../values/hex-bytes.ts";
 import { idBefore } from "./ids.ts";
 import type { Scope } from "./records.ts";
@@ -90,6 +91,37 @@ export const holdsOf = async (
   }));
 };
 
+/** The pipeline of a project's holds in `quarantines`. */
+export const heldIn = (project: string): string => `transfer_events ${project}`;
+
+/** A token in `quarantines`. */
+export const heldName = (chainId: number, token: Address): string => `${chainId}:${token}`;
+
+/** Logs that an operator left out, by `leftOutKey`. */
+export type LeftOut = ReadonlySet<string>;
+
+export const readLeftOut = async ({ sql }: Pick<Db, "sql">, { project }: Scope): Promise<LeftOut> =>
+  new Set(
+    (await leftOutFacts(sql, heldIn(project))).map(({ coinType, checkpoint, index, txDigest }) =>
+      [coinType, checkpoint, index, txDigest].join(" "),
+    ),
+  );
+
+export const leftOutKey = (
+  chainId: number,
+  { token, block, logIndex, transaction }: EvmFact,
+): string => [heldName(chainId, token), block.number, logIndex, transaction.hash].join(" ");
+
+/** As `held-coins.ts` names what is held. */
+export const heldToken = ({ project, chainId, token, block, reason, since }: Hold) => ({
+  pipeline: heldIn(project),
+  coinType: heldName(chainId, token),
+  from: block,
+  fact: null,
+  reason,
+  since,
+});
+
 const LONGEST_REASON = 500;
 
 /** Holds a token from a log on; a token held already is held further on. */
@@ -99,6 +131,9 @@ export const holdToken = async (
   { fact, message }: UnappliableLogError,
 ): Promise<void> => {
   const { block, transaction, token, logIndex } = fact;
+  const [before] = await sql<{ block: bigint; log_index: number }[]>`
+    select block, log_index from transfer_event_holds
+    where project = ${project} and chain_id = ${chainId} and token = ${bytesOf(token)}`;
   const reason = message.slice(0, LONGEST_REASON).replaceAll("\0", "\ufffd").toWellFormed();
   await sql`
     insert into transfer_event_holds
@@ -108,30 +143,55 @@ export const holdToken = async (
     on conflict (project, chain_id, token) do update
     set block = excluded.block, log_index = excluded.log_index, tx_hash = excluded.tx_hash,
         reason = excluded.reason, next_block = excluded.next_block, retrying = false`;
+  if (before?.block === block.number && before.log_index === logIndex) return;
+  await noteEvent(sql, heldIn(project), heldName(chainId, token), {
+    event: "held",
+    checkpoint: block.number,
+    transaction: transaction.index,
+    kind: "event",
+    index: logIndex,
+    type: eventName(fact.topics[0]) ?? fact.topics[0],
+    txDigest: transaction.hash,
+    reason,
+  });
 };
 
-/** @param nextBlock records before it are there now; null: all of them, so that the token is held no longer */
+/** The token's records of blocks before this one are there now. */
 export const moveHold = async (
   { sql }: Tx,
   { project, chainId }: Scope,
   token: Address,
-  nextBlock: bigint | null,
+  nextBlock: bigint,
 ): Promise<void> => {
-  const held = sql`project = ${project} and chain_id = ${chainId} and token = ${bytesOf(token)}`;
-  if (nextBlock === null) await sql`delete from transfer_event_holds where ${held}`;
-  else await sql`update transfer_event_holds set next_block = ${nextBlock} where ${held}`;
+  await sql`
+    update transfer_event_holds set next_block = ${nextBlock}
+    where project = ${project} and chain_id = ${chainId} and token = ${bytesOf(token)}`;
 };
 
-/** Has the next step apply a token's held facts again, in every project; how many hold it. */
+/** All records of the token up to this block are there, or were withdrawn with the log that held it. */
+export const releaseHold = async (
+  { sql }: Tx,
+  { project, chainId }: Scope,
+  token: Address,
+  lastBlock: bigint,
+): Promise<void> => {
+  await sql`
+    delete from transfer_event_holds
+    where project = ${project} and chain_id = ${chainId} and token = ${bytesOf(token)}`;
+  const released = { event: "released", checkpoint: lastBlock } as const;
+  await noteEvent(sql, heldIn(project), heldName(chainId, token), released);
+};
+
+/** Has the next steps apply held facts again: of all tokens of the scope, or of one. */
 export const retryHolds = async (
   { sql }: Pick<Tx, "sql">,
-  chainId: number,
-  token: Address,
-): Promise<number> => {
-  const { count } = await sql`
+  { project, chainId }: Scope,
+  token: Address | null = null,
+): Promise<void> => {
+  await sql`
     update transfer_event_holds set retrying = true
-    where chain_id = ${chainId} and token = ${bytesOf(token)}`;
-  return count;
+    where project = ${project} and chain_id = ${chainId}
+      and (${token === null ? null : bytesOf(token)}::bytea is null or token = ${token === null ? null : bytesOf(token)})`;
 };
 
 export const reserveIds = ({ sql }: Tx, rows: readonly NewReservedId[]): Promise<void> =>
@@ -155,14 +215,12 @@ export const takeReservedIds = async (
 export const placeKey = (block: bigint, logIndex: number): string => `${block} ${logIndex}`;
 
 /** Releases tokens whose log a reorganisation withdrew, and frees the ids of a block and of all later ones. */
-export const withdrawHolds = async (
-  { sql }: Tx,
-  { project, chainId }: Scope,
-  fromBlock: bigint,
-): Promise<void> => {
-  await sql`
-    delete from transfer_event_holds
-    where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
+export const withdrawHolds = async (tx: Tx, scope: Scope, fromBlock: bigint): Promise<void> => {
+  const { sql } = tx;
+  const { project, chainId } = scope;
+  for (const { token, block } of await holdsOf(tx, scope)) {
+    if (block >= fromBlock) await releaseHold(tx, scope, token, fromBlock - 1n);
+  }
   await sql`
     update transfer_event_holds set next_block = ${fromBlock}
     where project = ${project} and chain_id = ${chainId} and next_block > ${fromBlock}`;

@@ -18,7 +18,14 @@ import type { EvmToken } from "../settings/assets.ts";
 import { highest, lowest } from "../values/bigints.ts";
 import { enqueueFinal } from "./callbacks.ts";
 import { appendGroups, type NewGroups, withdraw } from "./groups.ts";
-import { holdsOf, holdToken, type NewReservedId, reserveIds } from "./holds.ts";
+import {
+  holdsOf,
+  holdToken,
+  type LeftOut,
+  type NewReservedId,
+  readLeftOut,
+  reserveIds,
+} from "./holds.ts";
 import { transferEventIds } from "./ids.ts";
 import { claimProgress, moveProgress } from "./progress.ts";
 import { appendTransferEvents, lastTransferEventBefore, type NewTransferEvent } from "./records.ts";
@@ -90,10 +97,11 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
     const waitingFor = `the log of chain ${scope.chainId} to have every token up to block ${from}`;
     return { ...NOTHING, nextBlock: from, goal, waitingFor };
   }
-  const holds = (await holdsOf(tx, scope)).filter(({ block }) => block < from);
+  const [allHolds, leftOut] = await Promise.all([holdsOf(tx, scope), readLeftOut(tx, scope)]);
+  const holds = allHolds.filter(({ block }) => block < from);
   const held = new Set(holds.map(({ token }) => token));
   const retries = holds.some(({ retrying }) => retrying);
-  let part = await readPart(tx, scope, { tokens, held }, from);
+  let part = await readPart(tx, scope, { tokens, held, leftOut }, from);
   // Rederived messages keep their ids; those not sent before stay unsent.
   const notified = rederives ? progress.silentBlock : lowest(progress.notifiedBlock, from - 1n);
   const due = lowest(mark.finalBlock, part.until - 1n) > notified;
@@ -126,7 +134,7 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
       const waits = { nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
       throw new ReplacementWaits({ ...NOTHING, ...waits });
     }
-    part = await readPart(tx, scope, { tokens, held }, part.until);
+    part = await readPart(tx, scope, { tokens, held, leftOut }, part.until);
   }
   const nextBlock = part.until;
   const { notifiedBlock, callbacks } = await enqueueFinal(
@@ -181,13 +189,17 @@ type Part = {
   readonly undescribed: readonly Address[];
 };
 
+/** Tokens of a part; facts of held ones are not applied, and logs left out never are. */
+type Whose = {
+  readonly tokens: readonly EvmToken[];
+  readonly held: ReadonlySet<Address>;
+  readonly leftOut: LeftOut;
+};
+
 const readPart = async (
   tx: Tx,
   scope: TransferScope,
-  {
-    tokens: of,
-    held,
-  }: { readonly tokens: readonly EvmToken[]; readonly held: ReadonlySet<Address> },
+  { tokens: of, held, leftOut }: Whose,
   from: bigint,
 ): Promise<Part> => {
   const { chainId } = scope;
@@ -217,7 +229,7 @@ const readPart = async (
     ...seen.map(async ({ token, facts }) =>
       held.has(token.address)
         ? { token, facts, before: null }
-        : await withBefore(tx, scope, token, facts, from),
+        : await withBefore(tx, scope, token, { facts, leftOut }, from),
     ),
   ]);
   return { until, last, tokens, undescribed };

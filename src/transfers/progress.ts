@@ -115,6 +115,7 @@ export const remakeTransferEvents = async (
 
 export type RecordsMark = {
   readonly project: string;
+  readonly chainId: number;
   /** Slug, such as `avalanche_fuji`. */
   readonly network: string;
   readonly nextBlock: bigint;
@@ -140,7 +141,7 @@ export const recordsProgress = async (
 export const recordsMarks = async ({
   sql,
 }: Pick<Db, "sql">): Promise<readonly RecordsMark[]> => sql<RecordsMark[]>`
-  select p.project, c.network, p.next_block as "nextBlock", c.head_block as "headBlock"
+  select p.project, p.chain_id::float8 as "chainId", c.network, p.next_block as "nextBlock", c.head_block as "headBlock"
   from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
   where p.settings <> '' order by p.project, p.place`;
 

@@ -9,12 +9,22 @@ import { readFacts } from "../evm/log/reads.ts";
 import { lowest } from "../values/bigints.ts";
 import { enqueueLate } from "./callbacks.ts";
 import { appendGroups } from "./groups.ts";
-import { type Hold, holdsOf, holdToken, moveHold, placeKey, takeReservedIds } from "./holds.ts";
+import {
+  type Hold,
+  holdsOf,
+  holdToken,
+  moveHold,
+  placeKey,
+  readLeftOut,
+  releaseHold,
+  reserveIds,
+  takeReservedIds,
+} from "./holds.ts";
 import { claimProgress } from "./progress.ts";
 import { appendTransferEvents } from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
 import { type StepStart, stepStart } from "./step-start.ts";
-import { recordsOfToken, rowOf, withBefore } from "./token-records.ts";
+import { recordsOfToken, reservedOf, rowOf, withBefore } from "./token-records.ts";
 
 /** Facts of one transaction. */
 const PART_FACTS = 10_000;
@@ -55,7 +65,8 @@ const releasePart = async (
   const read = await readFacts(tx, scope.chainId, token.address, from, PART_FACTS);
   const end = lowest(read.nextBlock, progress.nextBlock);
   const facts = read.facts.filter(({ block }) => block.number < end);
-  const made = recordsOfToken(await withBefore(tx, scope, token, facts, from));
+  const leftOut = await readLeftOut(tx, scope);
+  const made = recordsOfToken(await withBefore(tx, scope, token, { facts, leftOut }, from));
   const { refused } = made;
   const until = refused?.fact.block.number ?? end;
   const ids = await takeReservedIds(tx, scope, token.address, { from, until });
@@ -64,15 +75,22 @@ const releasePart = async (
     if (id !== undefined) return id;
     throw new Error(`no id is reserved for log ${logIndex} of block ${block} of ${hold.token}`);
   };
-  const rows = made.logs.flatMap(({ transfer, schedules }) =>
+  const applied = made.logs.filter(({ fact }) => fact.block.number < until);
+  const rows = applied.flatMap(({ fact, transfer, schedules }) =>
     transfer === undefined
       ? []
-      : [rowOf(scope, idOf(transfer.block, transfer.logIndex), transfer, schedules)],
+      : [rowOf(scope, idOf(fact.block.number, fact.logIndex), transfer, schedules)],
+  );
+  const kept = applied.filter(({ transfer }) => transfer === undefined);
+  await reserveIds(
+    tx,
+    kept.map(({ fact }) => reservedOf(scope, idOf(fact.block.number, fact.logIndex), fact)),
   );
   await appendTransferEvents(tx, rows);
   await appendGroups(tx, scope, made.groups);
   if (refused !== undefined) await holdToken(tx, scope, refused);
-  else await moveHold(tx, scope, token.address, until < progress.nextBlock ? until : null);
+  else if (until < progress.nextBlock) await moveHold(tx, scope, token.address, until);
+  else await releaseHold(tx, scope, token.address, until - 1n);
   // Later ones are enqueued with those of the other tokens.
   const late = rows.filter(
     ({ block }) => block > progress.silentBlock && block <= progress.notifiedBlock,

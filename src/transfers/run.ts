@@ -13,6 +13,7 @@ import type { Backoff } from "../waiting/backoff.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { createWaker, type Waker } from "../waiting/waker.ts";
+import { retryHolds } from "./holds.ts";
 import { stepTransferEvents } from "./make-records.ts";
 import { placedChains, registerScope, withdrawOtherScopes } from "./progress.ts";
 import { releaseToken } from "./release-token.ts";
@@ -70,7 +71,11 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
     const { session } = lock;
     await session.transaction(async (tx) => {
       await withdrawOtherScopes(tx, scopes);
-      for (const scope of scopes) await registerScope(tx, scope, scope.firstBlock);
+      for (const scope of scopes) {
+        await registerScope(tx, scope, scope.firstBlock);
+        // This version may apply what the one before could not.
+        await retryHolds(tx, scope);
+      }
       await warnOfPlaces(run, tx);
     });
     board.all({ state: "running", reason: null });

@@ -13,7 +13,7 @@ import {
 import type { EvmToken } from "../settings/assets.ts";
 import { bytesOf } from "../values/hex-bytes.ts";
 import { groupsBefore, type NewGroups } from "./groups.ts";
-import type { NewReservedId } from "./holds.ts";
+import { type LeftOut, leftOutKey, type NewReservedId } from "./holds.ts";
 import type { NewTransferEvent, Scope } from "./records.ts";
 
 /** A token's facts of whole blocks, and what applying them needs; null for a held token, whose facts wait. */
@@ -21,6 +21,8 @@ export type TokenFacts = {
   readonly token: EvmToken;
   readonly facts: readonly EvmFact[];
   readonly before: {
+    /** All but those left out for ever. */
+    readonly applied: readonly EvmFact[];
     readonly groups: ReadonlyMap<Address, readonly bigint[]>;
     readonly schedules: ReadonlyMap<bigint, ReleaseSchedule>;
   } | null;
@@ -31,17 +33,21 @@ export const withBefore = async (
   tx: Tx,
   scope: Scope,
   token: EvmToken,
-  facts: readonly EvmFact[],
+  { facts, leftOut }: { readonly facts: readonly EvmFact[]; readonly leftOut: LeftOut },
   from: bigint,
 ): Promise<TokenFacts> => {
+  const applied =
+    leftOut.size === 0
+      ? facts
+      : facts.filter((fact) => !leftOut.has(leftOutKey(scope.chainId, fact)));
   const [groups, schedules] = await Promise.all([
-    groupsBefore(tx, scope, token.address, walletsOf(token, facts), from),
+    groupsBefore(tx, scope, token.address, walletsOf(token, applied), from),
     schedulesOf(tx, scope.chainId, token.address),
   ]);
-  return { token, facts, before: { groups, schedules } };
+  return { token, facts, before: { applied, groups, schedules } };
 };
 
-/** A Transfer log; without a record where its token is held. */
+/** A Transfer log; without a record where its token is held, or an operator left it out. */
 export type TransferLog = {
   readonly fact: EvmFact;
   readonly transfer: TransferRecord | undefined;
@@ -58,7 +64,8 @@ export type TokenRecords = {
 };
 
 export const recordsOfToken = ({ token, facts, before }: TokenFacts): TokenRecords => {
-  const { reading, refused } = before === null ? NONE : soundReading(token, facts, before.groups);
+  const { reading, refused } =
+    before === null ? NONE : soundReading(token, before.applied, before.groups);
   const schedules = before?.schedules ?? new Map();
   const { transfers } = reading;
   let made = 0;

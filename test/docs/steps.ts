@@ -38,8 +38,8 @@ export const stepsOfSection = async (page: string, heading: string): Promise<Ste
 
 type Typed = { readonly settings: Settings; readonly cwd: string };
 
-const OURS = /^npm run holderbook -- ((?:[\w -]|\\\n|"[\w ,.]+"|"\$[A-Z]+")+)$/;
-const WORD = /"([^"]*)"|([\w-]+)/g;
+const OURS = /^npm run holderbook -- ((?:[\w: -]|\\\n|"[\w ,.]+"|"\$[A-Z]+")+)$/;
+const WORD = /"([^"]*)"|([\w:-]+)/g;
 
 /** Runs one line in a shell, or, a command of ours, in this process. */
 const line = async (text: string, { settings, cwd }: Typed) => {

@@ -1,7 +1,9 @@
 /** An EVM token in quarantine: it alone stops, and a release leaves no trace of it. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { holdsOf, retryHolds } from "../../src/transfers/holds.ts";
+import { readQuarantines } from "../../src/projections/quarantines.ts";
+import { holdsOf } from "../../src/transfers/holds.ts";
 import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
+import { runCommand } from "../commands/run-command.ts";
 import type { Anvil, Deployed } from "../evm/anvil.ts";
 import { emitTransfer, garble, MALFORMED } from "../evm/malformed.ts";
 import { shareChain } from "../evm/shared-chain.ts";
@@ -67,6 +69,19 @@ const amounts = (records: readonly TransferEventJson[]) => records.map(({ amount
 
 const called = () => receiver.received.map(({ body }): number => JSON.parse(body).amount);
 
+const badName = () => `${chain.chainId}:${bad.address}`;
+
+const quarantine = (...args: readonly string[]) =>
+  runCommand(["quarantine", ...args], { DATABASE_URL: database.url });
+
+const held = () =>
+  waitFor(
+    () => holdsOf(database.db),
+    ({ length }) => length === 1,
+  );
+
+const ids = (records: readonly TransferEventJson[]) => records.map(({ id }) => id);
+
 const MINTED = [1_000_000, 2_000_000, 3_000_000];
 
 test("every malformed Transfer holds its own token alone, and the others go on and are called back", async () => {
@@ -122,7 +137,6 @@ test("ids of the others do not shift, and a released token has the rows and call
   await using api = await serve(database, acme());
   await using _index = await index(database, acme());
   const held = await api.until(({ length }) => length === 10);
-  const ids = (records: readonly TransferEventJson[]) => records.map(({ id }) => id);
   expect(ids(held)).toEqual(ids(ofOthers));
   await waitFor(called, ({ length }) => length === 10);
   const withheld = await api.get(
@@ -140,7 +154,11 @@ test("ids of the others do not shift, and a released token has the rows and call
   ]);
 
   await mend();
-  await retryHolds(database, chain.chainId, bad.address);
+  expect(await quarantine("retry", badName())).toEqual({
+    code: 0,
+    stdout: "transfer_events acme: released\n",
+    stderr: "",
+  });
   const released = await api.until(({ length }) => length === 14);
   expect(ids(released)).toEqual(ids(whole));
   expect(amounts(released)).toEqual(amounts(whole));
@@ -152,4 +170,120 @@ test("ids of the others do not shift, and a released token has the rows and call
   await waitFor(called, ({ length }) => length === 14);
   const ofBad = [2_000_000, 11, 666, 21, 23, 31];
   expect(called().filter((amount) => ofBad.includes(amount))).toEqual(ofBad);
+});
+
+test("a log that no version can apply is left out for ever, and its id stays unused", async () => {
+  await together([one, 10], [bad, 666], [bad, 11], [two, 12]);
+  await using undisturbed = await freshDatabase({ max: 8 });
+  const whole = await (async () => {
+    await using _index = await index(undisturbed, acme());
+    await using api = await serve(undisturbed, acme());
+    return await api.until(({ length }) => length === 7);
+  })();
+  await garble(database, 666);
+  await using _delivery = await deliver(database);
+  await using api = await serve(database, acme());
+  {
+    await using _index = await index(database, acme());
+    await held();
+    const why = ["--by", "Jane Roe", "--because", "emitted by a test of the issuer"];
+    const early = await quarantine("resolve", badName());
+    expect(early.code).toBe(2);
+    const resolved = await quarantine("resolve", badName(), ...why);
+    expect(resolved).toMatchObject({ code: 0, stderr: "" });
+    expect(resolved.stdout).toMatch(
+      /^transfer_events acme: left out for ever: log 2 of block 4\ntransfer_events acme: released\n$/,
+    );
+  }
+  const left = await api.until(({ length }) => length === 6);
+  expect(left).toEqual(
+    whole
+      .filter(({ amount }) => amount !== 666)
+      .map((record) => ({ ...record, token: expect.anything() })),
+  );
+  await waitFor(called, ({ length }) => length === 6);
+  // Derived anew, it is left out again.
+  expect(
+    await runCommand(["evm", "reread", "--chain", `${chain.chainId}`, "--token", bad.address], {
+      DATABASE_URL: database.url,
+    }),
+  ).toMatchObject({ code: 0 });
+  await using _index = await index(database, acme());
+  await pay(bad, 13);
+  const again = await api.until((records) => records.some(({ amount }) => amount === 13));
+  expect(ids(again).slice(0, 6)).toEqual(ids(left));
+  expect(await holdsOf(database.db)).toEqual([]);
+  const [history] = await readQuarantines(database, { ended: true });
+  expect(history).toMatchObject({
+    pipeline: "transfer_events acme",
+    coinType: badName(),
+    resolutions: [{ by: "Jane Roe", because: "emitted by a test of the issuer" }],
+    released: { checkpoint: 4n },
+  });
+});
+
+test("a reorganisation that withdraws the log ends the quarantine; one above it does not", async () => {
+  await using _delivery = await deliver(database);
+  await using api = await serve(database, acme(20));
+  await using _index = await index(database, acme(20));
+  await pay(one, 10);
+  await emitTransfer(chain, bad, [[], "0x"]);
+  await pay(bad, 11);
+  await pay(two, 12);
+  const [hold] = await held();
+  await api.until(({ length }) => length === 5);
+
+  await chain.request("anvil_rollback", [1]);
+  await pay(two, 22);
+  await chain.request("anvil_mine", ["0x2"]);
+  await api.until((records) => records.some(({ amount }) => amount === 22));
+  expect(await held()).toEqual([hold]);
+
+  const head = await chain.client.getBlockNumber();
+  await chain.request("anvil_rollback", [Number(head - (hold?.block ?? 0n) + 1n)]);
+  await pay(bad, 31);
+  await pay(two, 32);
+  await chain.request("anvil_mine", ["0x20"]);
+  const after = await api.until((records) => records.some(({ amount }) => amount === 32));
+  expect(amounts(after)).toEqual([...MINTED, 10, 31, 32]);
+  expect(await holdsOf(database.db)).toEqual([]);
+  await waitFor(called, ({ length }) => length === 6);
+  expect(called()).toEqual(expect.arrayContaining([...MINTED, 10, 31, 32]));
+});
+
+test("processes that die while facts are held, and while they are released, lose and repeat nothing", async () => {
+  for (const amount of [10, 20, 30])
+    await together([one, amount], [bad, amount + 1], [two, amount + 2]);
+  await pay(bad, 666);
+  await together([one, 40], [bad, 41], [two, 42]);
+  const cut = () =>
+    database.sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.catch(() => undefined);
+  const mend = await garble(database, 666);
+  await using _delivery = await deliver(database);
+  await using api = await serve(database, acme());
+  {
+    await using _index = await index(database, acme());
+    await held();
+    await cut();
+    await api.until(({ length }) => length === 14);
+  }
+  await mend();
+  // The next start tries held facts itself.
+  await using _index = await index(database, acme());
+  await cut();
+  await pay(one, 50);
+  const records = await waitFor(
+    () => api.list().catch(() => []),
+    ({ length }) => length === 17,
+    (seen) => amounts(seen),
+  );
+  expect(amounts(records)).toEqual([
+    ...MINTED,
+    ...[10, 20, 30].flatMap((amount) => [amount, amount + 1, amount + 2]),
+    ...[666, 40, 41, 42, 50],
+  ]);
+  await waitFor(called, ({ length }) => length === 17);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(17);
 });

@@ -4,6 +4,7 @@ import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { inQuarantine } from "../../projections/held-coins.ts";
 import { readWatermarks } from "../../projections/read-watermarks.ts";
+import { heldToken, holdsOf } from "../../transfers/holds.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 import type { LogState } from "./log-state.ts";
 
@@ -42,6 +43,7 @@ export const checkIndexing = async (
       ),
     ];
   }
+  const holds = await holdsOf(database.db);
   const { log: mark, pipelines } = await readWatermarks(database.db, ledgerPipelines);
   const behind = pipelines.map(({ pipeline, next }) => ({
     pipeline,
@@ -50,8 +52,8 @@ export const checkIndexing = async (
   const last = behind.toSorted((a, b) => Number(b.by - a.by))[0];
   const where = `at checkpoint ${log.nextCheckpoint - 1n}`;
   return [
-    ...pipelines.flatMap(({ quarantined }) =>
-      quarantined.map((held) => warn(inQuarantine(held), "see `holderbook quarantine show`")),
+    ...[...pipelines.flatMap(({ quarantined }) => quarantined), ...holds.map(heldToken)].map(
+      (held) => warn(inQuarantine(held), "see `holderbook quarantine show`"),
     ),
     ok(
       last === undefined || last.by <= 0n

@@ -48,6 +48,19 @@ export const readFacts = async (
     : { facts, nextBlock: lastBlock + 1n };
 };
 
+/** A token's facts from a block on. */
+export const countFacts = async (
+  { sql }: Pick<Db, "sql">,
+  chainId: number,
+  token: Address,
+  from: bigint,
+): Promise<bigint> => {
+  const [row] = await sql<{ facts: bigint }[]>`
+    select count(*) as facts from evm_facts
+    where chain_id = ${chainId} and token = ${bytesOf(token)} and block >= ${from}`;
+  return row?.facts ?? 0n;
+};
+
 const COLUMNS = columnsByKey(evmFacts);
 
 type FactRow = typeof evmFacts.$inferSelect;

@@ -10,6 +10,7 @@ import type { Judgement } from "../../http/health/report.ts";
 import { createStallWatch, STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { healthGauge } from "../../http/metrics.ts";
 import type { EvmToken } from "../../settings/assets.ts";
+import { type Hold, holdsOf } from "../../transfers/holds.ts";
 import { recordsProgress } from "../../transfers/progress.ts";
 import type { Project } from "../../transfers/projects.ts";
 import { lowest } from "../../values/bigints.ts";
@@ -45,7 +46,23 @@ type RecordsHealth = Judgement & {
   readonly lagBlocks: string | null;
   /** Callbacks of records up to this block are enqueued. */
   readonly notifiedBlock: string | null;
+  /** Tokens in quarantine, of any number; absent without. They change no state. */
+  readonly quarantined?: { readonly tokens: number; readonly first: readonly QuarantinedToken[] };
 };
+
+type QuarantinedToken = {
+  /** As the assets file names it. */
+  readonly name: string;
+  readonly address: string;
+  /** First block whose records of the token are missing, decimal. */
+  readonly block: string;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly since: string;
+};
+
+/** Tokens in quarantine that a scope lists. */
+const MOST_LISTED = 10;
 
 type EvmDetails = {
   readonly evm: {
@@ -112,7 +129,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
   };
 
   return async (nowMs: number): Promise<HealthDetail & { readonly members: EvmDetails }> => {
-    const [chains, notes, nextOf, records, callbacks] = await Promise.all([
+    const [chains, notes, nextOf, records, callbacks, holds] = await Promise.all([
       chainLogs(db, chainIds),
       chainNotes(db, chainIds),
       nextBlocks(db, tokens),
@@ -121,6 +138,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
         projects.map(({ name }) => name),
       ),
       callbackFigures(db),
+      holdsOf(db),
     ]);
     /** Next block of the token furthest behind; null if one was never read. */
     const nextOfAll = (some: readonly EvmToken[]): bigint | null => {
@@ -147,6 +165,10 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
         nextBlock: next?.toString() ?? null,
         lagBlocks: next === null || goal === null ? null : `${goal > next ? goal - next : 0n}`,
         notifiedBlock: row === undefined || row.notifiedBlock < 0n ? null : `${row.notifiedBlock}`,
+        ...quarantinedOf(
+          holds.filter((hold) => hold.project === project && hold.chainId === chainId),
+          own,
+        ),
         ...watch.judge({ name: `records ${project} ${chainId}`, next, goal, trouble }, nowMs),
       };
     });
@@ -157,6 +179,20 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     };
   };
 };
+
+const quarantinedOf = (holds: readonly Hold[], tokens: readonly EvmToken[]) =>
+  holds.length > 0 && {
+    quarantined: {
+      tokens: holds.length,
+      first: holds.slice(0, MOST_LISTED).map(({ token, block, reason, since }) => ({
+        name: tokens.find(({ address }) => address === token)?.name ?? token,
+        address: token,
+        block: `${block}`,
+        reason,
+        since,
+      })),
+    },
+  };
 
 type ChainSources = {
   readonly local: ChainReading | undefined;
@@ -244,6 +280,19 @@ export const evmGauges = (registry: Registry, health: Health): void => {
   gauge("holderbook_transfer_events_lag_blocks", ({ evm }, set) => {
     for (const { project, chainId, lagBlocks } of evm.transferEvents) {
       if (lagBlocks !== null) set({ project, chain: `${chainId}` }, Number(lagBlocks));
+    }
+  });
+  gauge("holderbook_evm_quarantined_tokens", ({ evm }, set) => {
+    for (const { project, chainId, quarantined } of evm.transferEvents) {
+      set({ project, chain: `${chainId}` }, quarantined?.tokens ?? 0);
+    }
+  });
+  gauge("holderbook_evm_quarantined_seconds", ({ evm }, set) => {
+    for (const { project, chainId, quarantined } of evm.transferEvents) {
+      for (const { name: token, since } of quarantined?.first ?? []) {
+        const labels = { project, chain: `${chainId}`, token };
+        set(labels, (Date.now() - Date.parse(since)) / 1_000);
+      }
     }
   });
   const figure = (name: OfCallbacks, of: (figures: CallbackFigures) => number) =>

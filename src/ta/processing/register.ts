@@ -12,6 +12,7 @@ import {
 import { FOR_HOLDERS } from "../../projections/needed.ts";
 import { RebuildingError } from "../../projections/past.ts";
 import { groupSetBy, groupsBeforeTransaction } from "../../transfers/groups.ts";
+import { heldToken, holdsOf } from "../../transfers/holds.ts";
 import { finalRecordsEnd, recordsEnd } from "../../transfers/progress.ts";
 import { hexText } from "../../values/hex-bytes.ts";
 import type { Executed } from "../ledgers/relay.ts";
@@ -104,11 +105,18 @@ type Hex = `0x${string}`;
 /** Later than every transaction. */
 const NOW = { block: 2n ** 63n - 1n, index: 0 };
 
+/** @throws QuarantinedError (wait) while the token is held */
+const assertServed = async (sql: Sql, scope: EvmScope): Promise<void> => {
+  const hold = (await holdsOf({ sql }, scope)).find(({ token }) => token === scope.token);
+  if (hold === undefined) return;
+  const { pipeline, coinType, ...held } = heldToken(hold);
+  throw new QuarantinedError(pipeline, coinType, held);
+};
+
+type EvmScope = { readonly project: string; readonly chainId: number; readonly token: Hex };
+
 /** For a token with transfer groups; EVM ledgers have no holders. */
-export const evmRegister = (
-  sql: Sql,
-  scope: { readonly project: string; readonly chainId: number; readonly token: Hex },
-): Register => {
+export const evmRegister = (sql: Sql, scope: EvmScope): Register => {
   const finalPlace = async () => (await finalRecordsEnd({ sql }, scope, scope.token)) ?? -1n;
   /**
    * Group of a wallet just before a transaction; null when it was never put into one, which the contract
@@ -127,6 +135,7 @@ export const evmRegister = (
     finalPlace,
 
     place: async (wallet) => {
+      await assertServed(sql, scope);
       // Read first: what is then found at that block or below is final.
       const finalBlock = await finalPlace();
       const { group, block } = await groupBefore(wallet, NOW);

@@ -190,6 +190,16 @@ export const LEDGERS = {
       "Blocks read without their transfer events yet",
       ["project", "chain"],
     ),
+    holderbook_evm_quarantined_tokens: known(
+      "tokens",
+      "Tokens in quarantine: a log of theirs could not be applied",
+      ["project", "chain"],
+    ),
+    holderbook_evm_quarantined_seconds: known(
+      "seconds",
+      "Since a token was put in quarantine; the first ten of each project and network",
+      ["project", "chain", "token"],
+    ),
     holderbook_evm_rpc_request_seconds: histogram(
       "seconds",
       REMOTE,
