@@ -219,7 +219,7 @@ export const netMinted = async (
         select block, log_index, data, substr(topics, 33, 32) = decode(repeat('00', 32), 'hex') as minted,
                substr(topics, 65, 32) = decode(repeat('00', 32), 'hex') as burned
         from part
-        where address = ${address} and length(topics) = 96
+        where address = ${address} and length(topics) = 96 and length(data) = 32
           and substr(topics, 1, 32) = ${bytesOf(transferTopic)})
       select block, log_index, minted, data from movement where minted <> burned
       union all
