@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   freshness: () => import("./freshness.ts"),
   memory: () => import("./memory.ts"),
   archive: () => import("./archive.ts"),
+  parquet: () => import("./parquet.ts"),
   evm: () => import("./evm.ts"),
   graphql: () => import("./graphql.ts"),
   past: () => import("./past.ts"),

@@ -31,6 +31,30 @@ type TableFile<Row> = {
   readonly onRows?: (rows: number) => void;
 };
 
+/** Rows by column: a quarter of the memory that they need as objects. */
+const newGroup = <Row>(columns: readonly Column<Row>[]) => {
+  const data = columns.map((): unknown[] => []);
+  // Each row comes with a string of its own, also of a text that all rows share.
+  const known = new Map<unknown, unknown>();
+  const once = (value: unknown) => {
+    if (!known.has(value)) known.set(value, value);
+    return known.get(value);
+  };
+  return {
+    data,
+    rows: 0,
+    bytes: 0,
+    add(row: Row, size: number) {
+      for (const [index, column] of columns.entries()) {
+        const cell = cellOf(column, row);
+        data[index]?.push(column.isRepeated ? once(cell) : cell);
+      }
+      this.rows += 1;
+      this.bytes += size;
+    },
+  };
+};
+
 /** @throws ArchiveWriteError (stop) */
 export const writeTable = async <Row>(
   path: string,
@@ -73,29 +97,28 @@ const writePart = async <Row>(
     compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
     createdBy: "holderbook",
   });
-  let [group, bytes, written]: [Row[], number, number] = [[], 0, 0];
+  let group = newGroup(columns);
+  let written = 0;
   const writeGroup = async () => {
-    const columnData = columns.map((column) => ({
-      name: column.name,
-      data: group.map((row) => cellOf(column, row)),
-      ...(column.isRepeated && { encoding: "RLE_DICTIONARY" as const }),
+    const { data, rows: rowGroupSize } = group;
+    const columnData = columns.map(({ name, isRepeated }, index) => ({
+      ...{ name, data: data[index] ?? [] },
+      ...(isRepeated && { encoding: "RLE_DICTIONARY" as const }),
     }));
-    await writer.write({ columnData, rowGroupSize: group.length });
-    written += group.length;
-    [group, bytes] = [[], 0];
+    await writer.write({ columnData, rowGroupSize });
+    written += rowGroupSize;
+    group = newGroup(columns);
     onRows?.(written);
   };
   for await (const some of rows) {
     for (const row of some) {
       const size = sizeOf(row);
-      if (group.length >= limits.rows || (group.length > 0 && bytes + size > limits.bytes)) {
-        await writeGroup();
-      }
-      group.push(row);
-      bytes += size;
+      const isFull = group.rows >= limits.rows || group.bytes + size > limits.bytes;
+      if (isFull && group.rows > 0) await writeGroup();
+      group.add(row, size);
     }
   }
-  if (group.length > 0) await writeGroup();
+  if (group.rows > 0) await writeGroup();
   writer.kvMetadata = Object.entries(metadata()).map(([key, value]) => ({ key, value }));
   await writer.finish();
   await onDisk(path, () => file.sync());
