@@ -30,7 +30,7 @@ import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { sealRecord } from "../../src/ta/pii/vault.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { filesIn, manifestOf, signAnew } from "../evidence/packs.ts";
-import { alterLog, cutFact } from "../log/damage.ts";
+import { alterLog, spoilFact } from "../log/damage.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { entriesOf } from "./sequence-entries.ts";
@@ -114,12 +114,13 @@ const hasKey = async (asset: string, label: string) => {
   return idOf(label);
 };
 
-/** Has the log damaged in a role of the first coin, and the coin held for it. */
-const held = async () => {
-  const cut = await cutFact(database, { name: ROLE_CHANGE, after: 0n, coinType: coins[0] ?? "" });
+/** Has a role of the first coin spoiled in the log, and the coin held for it. */
+const held = async (isWhole: boolean) => {
+  const coinType = coins[0] ?? "";
+  const spoiled = await spoilFact(database, { name: ROLE_CHANGE, after: 0n, coinType, isWhole });
   await run("rebuild", "role_changes", "--yes");
   await run("index", "--last", "40");
-  return cut;
+  return spoiled;
 };
 
 /** Commands that record, each as it is run here; the scope is of the last one. */
@@ -139,7 +140,7 @@ const RECORDED: Readonly<
   "quarantine retry": {
     on: () => coins[0] ?? "",
     go: async () => {
-      const { mend } = await held();
+      const { mend } = await held(false);
       await mend();
       await run("quarantine", "retry", coins[0] ?? "");
     },
@@ -147,7 +148,7 @@ const RECORDED: Readonly<
   "quarantine resolve": {
     on: () => coins[0] ?? "",
     go: async () => {
-      const { mend } = await held();
+      const { mend } = await held(true);
       const why = ["--by", "Ada Byron", "--because", "the contract wrote it by mistake"];
       await run("quarantine", "resolve", coins[0] ?? "", ...why);
       await mend();

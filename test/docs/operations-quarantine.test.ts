@@ -4,10 +4,10 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
-import { ADDRESS_JOINED_GROUP } from "../../src/ledger/contract/names.ts";
+import { HOLDER_ADDED } from "../../src/ledger/contract/names.ts";
 import { readQuarantines } from "../../src/projections/quarantines.ts";
 import { runCommand } from "../commands/run-command.ts";
-import { cutFact } from "../log/damage.ts";
+import { spoilFact } from "../log/damage.ts";
 import { eventually, type Settings, startProgram, temporaryFolder } from "../service/process.ts";
 import { type TwoRoles, twoRoles } from "../two-roles.ts";
 import { stepsOfSection, typed } from "./steps.ts";
@@ -40,9 +40,9 @@ const run = (...args: readonly string[]) => runCommand(args, settings);
 
 const quarantines = () => readQuarantines(roles.superuser.db);
 
-/** An index that reads a log in which an event behind a checkpoint is cut short, and the token that it holds. */
-const holding = async (after: bigint) => {
-  const { coin } = await cutFact(roles.superuser, { name: ADDRESS_JOINED_GROUP, after });
+/** An index that reads a log in which an event behind a checkpoint cannot be read, and the token that it holds. */
+const holding = async (after: bigint, isWhole = false) => {
+  const { coin } = await spoilFact(roles.superuser, { name: HOLDER_ADDED, after, isWhole });
   expect(await run("rebuild", "holder_lifecycle", "--yes")).toMatchObject({ code: 0 });
   const index = startProgram(["index"], settings);
   await eventually("the token to be held", async () => {
@@ -65,12 +65,13 @@ test("a held coin is released once the log is mended, or without the fact that c
     expect(await quarantines()).toEqual([]);
     expect(await run("reconcile")).toMatchObject({ code: 0 });
   }
-  await using held = await holding(60n);
+  await using held = await holding(60n, true);
   await take(steps.next("Resolve"), held.coin);
   await take(steps.next("Tell"), held.coin);
   expect(steps.left()).toEqual([]);
   const pack = join(folder.path, "pack");
-  const range = ["--from", "30", "--to", "110", "--out", pack];
+  // The ledger has another fact here, so that the chain of all facts is another one.
+  const range = ["--from", "30", "--to", "110", "--opening", "signed", "--out", pack];
   const made = await run("audit-pack", "--coin", held.coin, ...range);
   expect(made.code, made.stderr).toBe(0);
   const verified = await run("audit-pack", "verify", pack);

@@ -1,5 +1,6 @@
 /** A log that is lost, or that cannot be appended to for a while; and who appends to it. */
-import type { Database } from "../../src/database/connect.ts";
+import type { Database, Sql } from "../../src/database/connect.ts";
+import { completeChains } from "../../src/log/chain.ts";
 import type { Fact } from "../../src/log/fact.ts";
 import type { TestDatabase } from "../postgres.ts";
 
@@ -111,27 +112,40 @@ export const damageFact = (
        where name = '${name}' and checkpoint > ${after} order by 1, 2, 3, 4 limit 1)`,
   );
 
-/** Cuts the first fact of a name behind a checkpoint short, of any coin or one. */
-export const cutFact = async (
-  database: Pick<Database, "transaction">,
-  { name, after, coinType = null }: { name: string; after: bigint; coinType?: string | null },
+/**
+ * Fills the first fact of a name behind a checkpoint with 0xff, of any coin or one: its lists have no length then.
+ * @param isWhole makes the chains again, as if the ledger had the fact so
+ */
+export const spoilFact = async (
+  database: Database,
+  {
+    name,
+    after,
+    coinType = null,
+    isWhole = false,
+  }: { name: string; after: bigint; coinType?: string | null; isWhole?: boolean },
 ) => {
-  const [cut] = await database.transaction(async ({ sql }) => {
-    await sql`set local session_replication_role = replica`;
-    return await sql<{ at: string; coin: string; before: Buffer }[]>`
-      update log_facts f set contents = substr(f.contents, 1, 20)
+  const altering = async <Row>(alter: (sql: Sql) => Promise<Row>): Promise<Row> => {
+    const altered = await database.transaction(async ({ sql }) => {
+      await sql`set local session_replication_role = replica`;
+      if (isWhole) await sql`truncate log_chain, log_coin_chain, log_block_chain`;
+      return await alter(sql);
+    });
+    if (isWhole) await completeChains(database);
+    return altered;
+  };
+  const [spoiled] = await altering(
+    (sql) => sql<{ at: string; coin: string; before: Buffer }[]>`
+      update log_facts f set contents = decode(repeat('ff', length(f.contents)), 'hex')
       from (select ctid, contents from log_facts
             where name = ${name} and checkpoint > ${after} and coalesce(coin_type = ${coinType}, true)
             order by checkpoint, transaction, kind, index limit 1) as first
       where f.ctid = first.ctid
-      returning f.ctid::text as at, coin_type as coin, first.contents as before`;
-  });
-  if (cut === undefined) throw new Error(`the log has no ${name} behind checkpoint ${after}`);
-  const { at, coin, before } = cut;
+      returning f.ctid::text as at, coin_type as coin, first.contents as before`,
+  );
+  if (spoiled === undefined) throw new Error(`the log has no ${name} behind checkpoint ${after}`);
+  const { at, coin, before } = spoiled;
   const mend = () =>
-    database.transaction(async ({ sql }) => {
-      await sql`set local session_replication_role = replica`;
-      await sql`update log_facts set contents = ${before} where ctid = ${at}::tid`;
-    });
+    altering((sql) => sql`update log_facts set contents = ${before} where ctid = ${at}::tid`);
   return { coin, mend };
 };
