@@ -130,7 +130,7 @@ const todoAfter = async (sql: Sql, changes: readonly Change[]): Promise<readonly
   const options = names.map((name) => `--pipeline ${name}`).join(" ");
   return [
     ...held,
-    `${names.join(", ")} have read checkpoint ${shown}${more > 0 ? ` and ${more} more` : ""}: rows made from damaged facts stay as they are. \`replay ${options}\` compares them with the mended log, and with --swap --accept serves the right ones`,
+    `${names.join(", ")}: rows made from damaged facts of checkpoint ${shown}${more > 0 ? ` and ${more} more` : ""} stay as they are. \`replay ${options}\` compares them with the mended log, and with --swap --accept serves the right ones`,
   ];
 };
 

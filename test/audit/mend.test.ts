@@ -11,6 +11,9 @@ import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import { logCheck } from "../../src/audit/watch/log-check.ts";
 import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { completeChains } from "../../src/log/chain.ts";
+import { factSource } from "../../src/log/log.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { replay } from "../../src/pipelines/replay/replay.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { rowsOfLog } from "../log/contents.ts";
 import { alterLog, forgetChain } from "../log/damage.ts";
@@ -235,7 +238,7 @@ test("a pipeline that read the damaged fact has the right rows after a replay, a
   const { code, stdout } = await own.mend();
   expect(code).toBe(0);
   const [todo, asked] =
-    /^token_activity, shared_token_objects have read checkpoint \d+: .* `(replay --pipeline .*)` compares them/m.exec(
+    /^token_activity, shared_token_objects: rows made from .* `(replay --pipeline .*)` compares them/m.exec(
       stdout,
     ) ?? [];
   expect({ todo, stdout }).not.toMatchObject({ todo: undefined });
@@ -245,6 +248,21 @@ test("a pipeline that read the damaged fact has the right rows after a replay, a
   expect(await own.run(...again, "--swap", "--accept")).toMatchObject({ code: 0 });
   expect(await own.run("reconcile")).toMatchObject({ code: 0 });
   expect((await own.run("digest")).stdout).toBe((await runCommand(["digest"], settings)).stdout);
+});
+
+test("a replay that ended after it read the damaged fact begins again after the mend", async () => {
+  await using own = await damaged(
+    `update log_facts set ${alter("contents")} where ${some("log_facts", FACT, "name = 'shared_token::Transfer' and checkpoint > 40")}`,
+  );
+  const pipelines = ledgerPipelines.filter(({ name }) => name === "token_activity");
+  const how = { share: 1, onProgress: () => {}, signal: new AbortController().signal };
+  {
+    const { database: left } = own;
+    await using _ended = await replay({ pipelines, database: left, log: factSource(left), ...how });
+  }
+  expect(await own.mend()).toMatchObject({ code: 0 });
+  const again = ["replay", "--pipeline", "token_activity", "--share", "1"];
+  expect(await own.run(...again)).toMatchObject({ code: 0 });
 });
 
 test("a coin that the damaged fact holds is released by a retry after the mend, as the command says", async () => {

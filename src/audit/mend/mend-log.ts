@@ -22,7 +22,8 @@ import {
   logInputs,
   logPackages,
 } from "../../log/tables.ts";
-import { type Blocker, exchanging } from "../../pipelines/replay/tables.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { type Blocker, discardRun, exchanging } from "../../pipelines/replay/tables.ts";
 import { recordAct } from "../sequence/acts.ts";
 import { type LogRange, logRange } from "../verify/blocks-and-packages.ts";
 import type { SourceSignatures } from "../verify/source-signatures.ts";
@@ -220,6 +221,9 @@ const mendIn = async (tx: Tx, mending: Mending, { rowsAt, regions, reads }: Foun
   for (const statement of triggers) await sql.unsafe(statement);
   if (changes.length === 0) return changes;
   await assertChained(sql, mending, { rowsAt, regions }, changes);
+  // A replay that was ended would go on after the damaged facts that it has read.
+  const read = ledgerPipelines.filter(({ facts }) => changes.some((one) => isNamed(one, facts)));
+  if (read.length > 0) await discardRun(sql, read);
   for (const own of Map.groupBy(
     changes,
     ({ table, checkpoint }) => `${getTableName(table)} ${checkpoint}`,
@@ -228,6 +232,10 @@ const mendIn = async (tx: Tx, mending: Mending, { rowsAt, regions, reads }: Foun
   }
   return changes;
 };
+
+/** Whether a fact of one of these names was mended. */
+const isNamed = ({ table, former, mended }: Change, names: readonly string[]): boolean =>
+  table === logFacts && [former, mended].some((row) => names.includes(`${row?.name}`));
 
 /** Switches the triggers of append-only tables off; returns the statements that switch them on. */
 const switchOff = async (sql: Sql): Promise<readonly string[]> => {
