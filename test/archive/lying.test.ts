@@ -2,16 +2,21 @@
 import { randomBytes } from "node:crypto";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { signedLogHead } from "../../client/verify-log-head.ts";
 import { exportLog } from "../../src/archive/export-log.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import type { AppendBatch } from "../../src/log/fact.ts";
+import { readHighWater } from "../../src/log/high-water.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { alterFirstBlock } from "../log/damage.ts";
+import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
-import { forged, manifestIn } from "./forging.ts";
+import { editedManifest, forged, manifestIn, replaced } from "./forging.ts";
 
 let register: DemoRegister;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -132,4 +137,140 @@ test("a damaged log is not exported", async () => {
   await expect(exporting).rejects.toThrow(
     "log_blocks or log_block_chain is not what was appended; nothing of it was exported",
   );
+});
+
+const text = z.string();
+const listed = z.array(z.record(z.string(), z.json()));
+
+test.each<[string, (files: z.infer<typeof listed>) => z.infer<typeof listed>, RegExp]>([
+  ["in another order", ([a = {}, b = {}, ...others]) => [b, a, ...others], /where 0 is due/],
+  ["without its first", ([, ...others]) => others, /where 0 is due/],
+  ["without one in the middle", (all) => all.toSpliced(1, 1), /where \d+ is due/],
+  ["with one twice", ([a = {}, ...others]) => [a, a, ...others], /where \d+ is due/],
+  [
+    "outside of its folder",
+    ([a = {}, ...others]) => [{ ...a, name: "../secret" }, ...others],
+    /it is not a manifest of holderbook-archive-v1: .*pattern.*files\[0\]\.name/,
+  ],
+  [
+    "with a name of another place",
+    ([a = {}, ...others]) => [{ ...a, name: `log-${"9".padStart(20, "0")}.binpb.zst` }, ...others],
+    /where 0 is due/,
+  ],
+  [
+    "with a length that no file has",
+    ([a = {}, ...others]) => [{ ...a, bytes: 2 ** 40 }, ...others],
+    /it has \d+ bytes, but the manifest 1099511627776/,
+  ],
+  [
+    "with a member that is not known",
+    ([a = {}, ...others]) => [{ ...a, more: true }, ...others],
+    /it is not a manifest of/,
+  ],
+])("a manifest with chunks %s, and a root made anew, is refused", async (name, change, found) => {
+  const dir = await copied(name.replaceAll(" ", "-"));
+  await editedManifest(dir, (body) => ({ ...body, files: change(listed.parse(body.files)) }));
+  const { code, stderr } = await verify(dir);
+  expect(code).toBe(1);
+  expect(stderr).toContain("ArchiveDamagedError");
+  expect(stderr).toMatch(found);
+});
+
+test("an archive cut at a chunk's end is whole, and shown to be another one by its root", async () => {
+  const dir = await copied("shorter");
+  const { root } = z.object({ root: text }).parse(JSON.parse(await manifestText(archive)));
+  await editedManifest(dir, (body) => ({
+    ...{ ...body, head: null },
+    files: listed.parse(body.files).slice(0, -1),
+  }));
+  expect((await verify(dir)).code).toBe(0);
+  expect((await verify(dir, "--root", root)).stderr).toContain("ArchiveUntrustedError");
+  expect((await verify(dir, "--key", publicKey)).stderr).toContain("it has no signed head");
+});
+
+const manifestText = (dir: string) => readFile(join(dir, "manifest.json"), "utf8");
+
+test("a chunk that decompresses to gigabytes is refused within the limit", async () => {
+  const dir = await copied("bomb");
+  // 50 KB.
+  await replaced(dir, zstdCompressSync(Buffer.alloc(2 ** 30)));
+  const before = process.memoryUsage().rss;
+  const { code, stderr } = await verify(dir);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/ArchiveDamagedError: \S+: decompresses to more than 536870912 bytes/);
+  expect(process.memoryUsage().rss - before).toBeLessThan(1.5 * 2 ** 30);
+});
+
+test.each([
+  ["is no zstd", Buffer.from("no zstd"), /the zstd compression is damaged/],
+  [
+    "says that its first field has 2^40 bytes",
+    zstdCompressSync(Buffer.from("128080808080802000", "hex")),
+    /it is not the protobuf of a chunk/,
+  ],
+  [
+    "has a field of another version",
+    zstdCompressSync(Buffer.from("9a0600", "hex")),
+    /it is not the protobuf of a chunk: .*[Uu]nknown field/,
+  ],
+  ["is empty", zstdCompressSync(Buffer.alloc(0)), /times and digests differ in number/],
+])("a chunk that %s is refused by name", async (name, content, found) => {
+  const dir = await copied(name.replaceAll(/\W/g, "-"));
+  await replaced(dir, content);
+  const { code, stderr } = await verify(dir);
+  expect(code).toBe(1);
+  expect(stderr).toContain("ArchiveDamagedError");
+  expect(stderr).toMatch(found);
+});
+
+test("facts in another order, dropped or repeated, with every hash made anew, are found by the signed head", async () => {
+  const changes: readonly ((facts: AppendBatch["facts"]) => AppendBatch["facts"])[] = [
+    (facts) => facts.slice(1),
+    (facts) => facts.toSpliced(1, 0, ...facts.slice(0, 1)),
+  ];
+  for (const [n, change] of changes.entries()) {
+    const dir = await copied(`facts-${n}`);
+    await forged(dir, (batch) => ({ ...batch, facts: change(batch.facts) }));
+    // The manifest's numbers of facts are not the chunk's: those are made anew, too.
+    const { code, stderr } = await verify(dir);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/ArchiveUntrustedError|ArchiveDamagedError/);
+  }
+});
+
+test("a head that the operator signs anew with another key is shown by --key", async () => {
+  const dir = await copied("resigned");
+  await using other = await freshDatabase();
+  const key = await openDeploymentKey(other, randomBytes(32));
+  await forged(dir, otherFact, { head: null });
+  const { first, files, chainId } = await manifestIn(dir);
+  expect(first).toBe(0n);
+  const last = files.at(-1);
+  const signedHead = { chainId, checkpoint: `${last?.last}`, hash: last?.after.facts ?? "" };
+  const { signature } = await key.sign(signedLogHead(signedHead));
+  const { keyId, publicKey: theirs } = key;
+  const head = {
+    ...{ checkpoint: last?.last ?? 0n, hash: signedHead.hash },
+    ...{ signature, keyId, publicKey: theirs },
+  };
+  await forged(dir, (batch) => batch, { head });
+  // By itself it is consistent, and says what that rests on.
+  expect((await verify(dir)).stdout).toContain(
+    "taken on faith: that the facts are those of the log",
+  );
+  const { code, stderr } = await verify(dir, "--key", publicKey);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`its head is signed by ${keyId}, not with the key of --key`);
+});
+
+test("what is refused is not imported: the database stays empty", async () => {
+  const dir = await copied("not-imported");
+  await forged(dir, otherFact);
+  await using empty = await freshDatabase();
+  const { code, stderr } = await runCommand(["archive", "import", dir], {
+    DATABASE_URL: empty.url,
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain("ArchiveUntrustedError");
+  expect(await readHighWater(empty.sql)).toBeUndefined();
 });
