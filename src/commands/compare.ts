@@ -1,12 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { Command, Option } from "commander";
 import { type Comparison, compareDeployments } from "../audit/compare/compare.ts";
-import { otherDeployment } from "../audit/compare/other-deployment.ts";
+import {
+  NotAnsweredError,
+  otherDeployment,
+  type Register,
+} from "../audit/compare/other-deployment.ts";
 import { OWN_PAST } from "../audit/compare/present.ts";
 import type { Progress } from "../audit/compare/progress.ts";
 import type { Difference } from "../audit/compare/rows.ts";
 import { SAMPLE, type Step } from "../audit/compare/steps.ts";
-import { answerHere } from "../graphql/answer-here.ts";
+import { answerHere, HeldHereError } from "../graphql/answer-here.ts";
 import { watchPackages } from "../log/packages.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
@@ -63,7 +67,7 @@ export const compareCommand = () =>
       const secret = await keyIn(options);
       await using storage = await openDatabase({ readOnly: true });
       const { logger, signal } = storage;
-      const here = answerHere(
+      const answering = answerHere(
         {
           readers: storage.readers,
           packages: watchPackages(storage.read.db, []),
@@ -72,6 +76,12 @@ export const compareCommand = () =>
         },
         { log: logger, signal },
       );
+      const here: Register = {
+        ask: (...asked) =>
+          answering.ask(...asked).catch((error: unknown) => {
+            throw error instanceof HeldHereError ? new NotAnsweredError(error.message) : error;
+          }),
+      };
       const shown = progressOf(storage);
       const compared = await compareDeployments(
         storage.read.db,

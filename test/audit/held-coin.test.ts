@@ -21,7 +21,7 @@ import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { damaged, project } from "../pipelines/held-history.ts";
 import { alterRows } from "../projections/damage.ts";
-import { type DemoRegister, demoRegister } from "./demo-register.ts";
+import { type DemoRegister, demoRegister, serveGraphql } from "./demo-register.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -163,6 +163,23 @@ test("reconcile finds nothing false, and says what it could not show of the held
   }
   const { code, stdout } = await runCommand(["reconcile", "--coin", other], settings);
   expect({ code, stdout }).toMatchObject({ code: 0 });
+});
+
+test("a comparison with another deployment says so instead of naming a difference", async () => {
+  await using service = await serveGraphql(register.database);
+  const compare = (...more: readonly string[]) =>
+    runCommand(["compare", service.url, ...more], {
+      ...settings,
+      HOLDERBOOK_COMPARE_KEY: service.key,
+    });
+  const now = await compare();
+  expect(now).toMatchObject({ code: 3, stdout: "" });
+  expect(now.stderr).toContain(inQuarantine());
+  expect(now.stderr).toContain(`give --through ${from - 1n}`);
+  const before = await compare("--through", `${from - 1n}`);
+  expect(before).toMatchObject({ code: 3 });
+  expect(before.stdout).toContain(`${held} is in quarantine`);
+  expect(before.stdout).toContain("no difference found, but less was returned than requested");
 });
 
 test("after the release the coin has its root of the next day, and everything is compared again", async () => {

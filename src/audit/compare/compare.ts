@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Reads } from "../../database/readers.ts";
 import { shownForeign } from "../../logging/foreign-text.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
+import { QuarantinedError } from "../../projections/held-coins.ts";
 import { highest, lowest } from "../../values/bigints.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { ownDigests, readIndexedMeta } from "../reconcile/own-digests.ts";
@@ -130,7 +131,7 @@ export const compareDeployments = async (
     throw new IncomparableError(`the other no longer has checkpoint ${through}, but ${other.last}`);
   }
   // A comparison resumes only over unchanged rows.
-  const digests = await ownDigests(on, pipelines, through);
+  const digests = await ownDigests(on, pipelines, through).catch(asIncomparable);
   progress.assertOwn(digests.map(({ pipeline, digest }) => `${pipeline} ${digest}`).join(", "));
   const sameFirst = own.firstCheckpoint === other.firstCheckpoint;
   const reaches = reachesHere(on, own.last, signal);
@@ -151,6 +152,14 @@ export const compareDeployments = async (
     missing: [...missingOf(own, other, through), ...progress.notAnswered, ...stopped],
     notes: progress.differences.length === 0 ? [] : await notesOf(there, own, other, comparing),
   };
+};
+
+/** A held token of this deployment is no difference. */
+const asIncomparable = (error: unknown): never => {
+  if (!(error instanceof QuarantinedError)) throw error;
+  throw new IncomparableError(
+    `give --through ${error.checkpoint - 1n}: from there on ${error.pipeline} has no digest to compare. ${error.message}`,
+  );
 };
 
 /** Polls of this deployment's last checkpoint: in total, and without news. */

@@ -111,8 +111,14 @@ export type RootVersion = 1 | 2;
 type SignedRoot = z.infer<typeof rootsAnswer>["roots"][number];
 export type SignedHead = z.infer<typeof headsAnswer>["heads"][number];
 
+/** Tokens that a list leaves out: no difference, but not shown. */
+const leftOut = z
+  .array(z.object({ coinType: z.string(), pipeline: z.string(), checkpoint: z.string() }))
+  .optional();
+
 const answer = z.object({
   data: z.record(z.string(), z.unknown()).nullish(),
+  extensions: z.object({ quarantined: leftOut }).optional(),
   errors: z
     .array(
       z.object({
@@ -198,12 +204,22 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
         body: JSON.stringify({ query, variables }),
       });
       refuseWhenBusy(sent);
-      const { data, errors = [] } = parsed(answer, sent.text, `${graphql.origin} (${sent.status})`);
+      const {
+        data,
+        errors = [],
+        extensions,
+      } = parsed(answer, sent.text, `${graphql.origin} (${sent.status})`);
       const [error] = errors;
       if (error !== undefined) {
         const isOfUs = LOCKED_OUT.has(error.extensions?.code ?? "");
         const Refused = isOfUs ? OtherDeploymentError : NotAnsweredError;
         throw new Refused(`${graphql.origin}: ${error.message}`);
+      }
+      const [held] = extensions?.quarantined ?? [];
+      if (held !== undefined) {
+        throw new NotAnsweredError(
+          `${graphql.origin}: ${held.coinType} is in quarantine in ${held.pipeline} from checkpoint ${held.checkpoint} on`,
+        );
       }
       return data ?? {};
     });
