@@ -44,9 +44,11 @@ export const forged = async (
     const encoded = encodeChunk(n === 0 ? change(batch) : batch);
     const compressed = zstdCompressSync(encoded);
     await writeFile(path, compressed);
-    places = placesAfter(places, decodeChunk(encoded));
+    const decoded = decodeChunk(encoded);
+    places = placesAfter(places, decoded);
     const sha256 = createHash("sha256").update(compressed).digest("hex");
-    files.push({ ...file, bytes: compressed.length, sha256, after: places });
+    const facts = decoded.facts.length;
+    files.push({ ...file, facts, bytes: compressed.length, sha256, after: places });
   }
   await writeManifest(dir, { ...manifest, files, ...more });
 };

@@ -223,7 +223,7 @@ test.each([
   expect(stderr).toMatch(found);
 });
 
-test("facts in another order, dropped or repeated, with every hash made anew, are found by the signed head", async () => {
+test("facts that are dropped or repeated, with every hash made anew, are found by the signed head", async () => {
   const changes: readonly ((facts: AppendBatch["facts"]) => AppendBatch["facts"])[] = [
     (facts) => facts.slice(1),
     (facts) => facts.toSpliced(1, 0, ...facts.slice(0, 1)),
@@ -231,10 +231,9 @@ test("facts in another order, dropped or repeated, with every hash made anew, ar
   for (const [n, change] of changes.entries()) {
     const dir = await copied(`facts-${n}`);
     await forged(dir, (batch) => ({ ...batch, facts: change(batch.facts) }));
-    // The manifest's numbers of facts are not the chunk's: those are made anew, too.
     const { code, stderr } = await verify(dir);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/ArchiveUntrustedError|ArchiveDamagedError/);
+    expect(stderr).toMatch(/ArchiveUntrustedError: .* its facts lead to the hash/);
   }
 });
 
