@@ -20,16 +20,29 @@ export type SignatureCheck = {
   readonly signatures: number;
   /** Epochs whose committees nothing in the archive, and no setting, shows. */
   readonly trusted: readonly bigint[];
+  /** Whether the given committee verified one; true when none was given. */
+  readonly givenSigned: boolean;
+  /** Checkpoints up to `last` that no signature claims. */
+  unsigned(last: bigint): readonly Span[];
 };
 
-/** @param given a committee that is known from elsewhere */
-export const createSignatureCheck = (given: Committee | null): SignatureCheck => {
+type Span = { readonly first: bigint; readonly last: bigint };
+
+/**
+ * @param given a committee that is known from elsewhere
+ * @param begin the archive's first checkpoint
+ */
+export const createSignatureCheck = (given: Committee | null, begin: bigint): SignatureCheck => {
   /** Packed members by epoch, as signed summaries name them. */
   const named = new Map<bigint, Uint8Array>();
   if (given !== null) named.set(given.epoch, packMembers(given.members));
   const trusted: bigint[] = [];
   let current: Awaited<ReturnType<typeof prepared>> | undefined;
   let signatures = 0;
+  let givenSigned = given === null;
+  /** First checkpoint after the stretches so far. */
+  let due = begin;
+  const gaps: Span[] = [];
 
   const verifierOf = async (epoch: bigint, { committees = [] }: AppendBatch) => {
     if (current?.committee.epoch === epoch) return current;
@@ -44,7 +57,14 @@ export const createSignatureCheck = (given: Committee | null): SignatureCheck =>
   };
 
   const checkProof = async (proof: StretchProof, batch: AppendBatch) => {
-    const { lastCheckpoint, epoch } = proof;
+    const { firstCheckpoint, lastCheckpoint, epoch } = proof;
+    if (firstCheckpoint < due || firstCheckpoint > lastCheckpoint) {
+      throw new Error(
+        `it is said to cover checkpoints from ${firstCheckpoint} on, but ${due} is due`,
+      );
+    }
+    if (firstCheckpoint > due) gaps.push({ first: due, last: firstCheckpoint - 1n });
+    due = lastCheckpoint + 1n;
     const certified = readProof(proof);
     if (typeof certified === "string") throw new Error(certified);
     const { digest, timestampMs } = certified.header;
@@ -56,6 +76,7 @@ export const createSignatureCheck = (given: Committee | null): SignatureCheck =>
     }
     (await verifierOf(epoch, batch)).verify(certified);
     signatures += 1;
+    if (epoch === given?.epoch) givenSigned = true;
     const following = committeeAfter(certified);
     if (following !== null) named.set(following.epoch, packMembers(following.members));
   };
@@ -84,5 +105,9 @@ export const createSignatureCheck = (given: Committee | null): SignatureCheck =>
       return signatures;
     },
     trusted,
+    get givenSigned() {
+      return givenSigned;
+    },
+    unsigned: (last) => (due > last ? gaps : [...gaps, { first: due, last }]),
   };
 };

@@ -79,7 +79,7 @@ export const verifyArchive = async (
   const onLink = (checkpoint: bigint, hash: string) => {
     if (checkpoint === head?.checkpoint) headHash = hash;
   };
-  const signed = createSignatureCheck(trust.committee ?? null);
+  const signed = createSignatureCheck(trust.committee ?? null, manifest.first);
   const raw = createRawFilesCheck(folder, manifest);
   for await (const { file, batch } of readChunks(folder, manifest, { signal, onLink })) {
     await signed.check(batch).catch((error: unknown) => {
@@ -93,7 +93,25 @@ export const verifyArchive = async (
     onProgress(file.last + 1n, nextOf(manifest));
   }
   const { signatures, trusted } = signed;
-  const faith = faithIn(manifest, trust);
+  if (!signed.givenSigned) {
+    throw new ArchiveUntrustedError(
+      folder,
+      `none of its ${signatures} signatures is one of epoch ${trust.committee?.epoch}, whose committee COMMITTEE_FILE names`,
+    );
+  }
+  const unsigned = signed
+    .unsigned(nextOf(manifest) - 1n)
+    .map(({ first, last }) => `${first} to ${last}`);
+  const shown = [
+    ...unsigned.slice(0, MOST_SHOWN),
+    ...(unsigned.length > MOST_SHOWN ? ["others"] : []),
+  ];
+  const faith = [
+    ...faithIn(manifest, trust),
+    ...(unsigned.length === 0 || trust.root !== undefined
+      ? []
+      : [`checkpoints ${shown.join(", ")}: no signature of the validators covers them`]),
+  ];
   const committees = trusted.map(
     (epoch) => `the committee of epoch ${epoch}, which signed (COMMITTEE_FILE shows it)`,
   );
@@ -146,11 +164,15 @@ const checkHeadHash = (folder: string, { checkpoint, hash, keyId }: ArchiveHead,
   );
 };
 
+/** Stretches named in one sentence. */
+const MOST_SHOWN = 10;
+
 const faithIn = (manifest: Manifest, trust: ArchiveTrust): readonly string[] => {
   if (trust.root !== undefined) return [];
   const { head, files, first } = manifest;
   const last = files.at(-1)?.last ?? first - 1n;
-  const others = "the times, digests, input versions and packages (--root shows it)";
+  const others =
+    "the times, digests, input versions, packages and how far back a signature reaches (--root shows it)";
   if (head === null || trust.key === undefined) {
     const who = head === null ? "--root shows it" : "--root or --key shows it";
     return [`that the facts are those of the log (${who})`, `the same of ${others}`];
