@@ -42,6 +42,7 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
   let givenSigned = given === null;
   /** First checkpoint after the stretches so far. */
   let due = begin;
+  let newest: StretchProof | undefined;
   const gaps: Span[] = [];
 
   const verifierOf = async (epoch: bigint, { committees = [] }: AppendBatch) => {
@@ -58,13 +59,16 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
 
   const checkProof = async (proof: StretchProof, batch: AppendBatch) => {
     const { firstCheckpoint, lastCheckpoint, epoch } = proof;
-    if (firstCheckpoint < due || firstCheckpoint > lastCheckpoint) {
+    // The next export has an epoch's last stretch again once it has grown.
+    const grows = epoch === newest?.epoch && firstCheckpoint === newest.firstCheckpoint;
+    if ((firstCheckpoint < due && !grows) || firstCheckpoint > lastCheckpoint) {
       throw new Error(
         `it is said to cover checkpoints from ${firstCheckpoint} on, but ${due} is due`,
       );
     }
     if (firstCheckpoint > due) gaps.push({ first: due, last: firstCheckpoint - 1n });
     due = lastCheckpoint + 1n;
+    newest = proof;
     const certified = readProof(proof);
     if (typeof certified === "string") throw new Error(certified);
     const { digest, timestampMs } = certified.header;

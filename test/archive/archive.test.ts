@@ -204,3 +204,34 @@ test("another digest with every hash made anew is found by the validators' signa
     /ArchiveUntrustedError: \S+\.binpb\.zst: the signature on checkpoint \d+: the signed summary has digest/,
   );
 });
+
+test("stripped signatures are refused with a given committee, and named without one", async () => {
+  const dir = await exported("stripped");
+  await forged(dir, (batch) => ({ ...batch, proofs: [], committees: [] }));
+  const given = await runCommand(["archive", "verify", dir], settings);
+  expect(given.code).toBe(1);
+  expect(given.stderr).toContain(
+    "none of its 0 signatures is one of epoch 0, whose committee COMMITTEE_FILE names",
+  );
+  const { stdout } = await runCommand(["archive", "verify", dir], {});
+  expect(stdout).toContain(
+    "taken on faith: checkpoints 0 to 89: no signature of the validators covers them",
+  );
+});
+
+test("a removed signature leaves a gap that is named, and cannot be covered by two stretches", async () => {
+  const dir = await exported("gap");
+  await forged(dir, (batch) => ({ ...batch, proofs: batch.proofs?.slice(1) ?? [] }));
+  const { stdout } = await runCommand(["archive", "verify", dir], {});
+  expect(stdout).toMatch(
+    /taken on faith: checkpoints 0 to \d+: no signature of the validators covers them/,
+  );
+  const twice = await exported("twice");
+  await forged(twice, (batch) => ({
+    ...batch,
+    proofs: batch.proofs?.map((proof) => ({ ...proof, firstCheckpoint: 0n })) ?? [],
+  }));
+  const { code, stderr } = await runCommand(["archive", "verify", twice], {});
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/it is said to cover checkpoints from 0 on, but \d+ is due/);
+});

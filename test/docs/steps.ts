@@ -81,7 +81,9 @@ export const typed = async (steps: readonly Step[], how: Typed, code = 0): Promi
       running = text;
       const ran = await line(text, how);
       running = undefined;
-      expect(ran, text).toMatchObject({ code: text === lines.at(-1) ? code : 0 });
+      expect(ran, `${text}: ${ran.printed}`).toMatchObject({
+        code: text === lines.at(-1) ? code : 0,
+      });
       printed += ran.printed;
     }
     if (shown !== "") expect(printed, command).toMatch(pattern(shown));
