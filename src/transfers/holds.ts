@@ -7,7 +7,7 @@ import { at, bytea, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { isoTime } from "../database/iso-time.ts";
 import { appendRows } from "../database/table-rows.ts";
-import { eventName, type UnappliableLogError } from "../evm/contract/events.ts";
+import type { UnappliableLogError } from "../evm/contract/events.ts";
 import type { Address, EvmFact } from "../evm/contract/fact.ts";
 import { leftOutFacts, noteEvent } from "../projections/quarantines.ts";
 import { bytesOf, hexOf } from "../values/hex-bytes.ts";
@@ -128,7 +128,7 @@ const LONGEST_REASON = 500;
 export const holdToken = async (
   { sql }: Tx,
   { project, chainId }: Scope,
-  { fact, message }: UnappliableLogError,
+  { fact, event, message }: UnappliableLogError,
 ): Promise<void> => {
   const { block, transaction, token, logIndex } = fact;
   const [before] = await sql<{ block: bigint; log_index: number }[]>`
@@ -150,7 +150,7 @@ export const holdToken = async (
     transaction: transaction.index,
     kind: "event",
     index: logIndex,
-    type: eventName(fact.topics[0]) ?? fact.topics[0],
+    type: event,
     txDigest: transaction.hash,
     reason,
   });

@@ -11,9 +11,11 @@ import { reread } from "../../src/evidence/pack/reread.ts";
 import { verifyPack } from "../../src/evidence/pack/verify.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { openSource } from "../../src/ledger/sources/open-source.ts";
+import { sharedTokenObjectsPipeline } from "../../src/pipelines/shared-token-objects.ts";
 import { placeOf } from "../../src/projections/position.ts";
 import { filesIn, manifestOf, packOfVersion1, signAnew } from "../evidence/packs.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { setHeld, setNoneHeld } from "../projections/set-watermark.ts";
 import { randomFor } from "../random.ts";
 import { follow } from "../service/following.ts";
 import { eventually, runProgram, startProgram, temporaryFolder } from "../service/process.ts";
@@ -26,6 +28,7 @@ const LAST = 240;
 let database: TestDatabase;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let coinType = "";
+let otherType = "";
 let ledger = "";
 let pack = "";
 
@@ -47,7 +50,7 @@ beforeAll(async () => {
   pack = join(folder.path, "pack");
   const options = { checkpoints: COUNT, seed: 3, format: "chk", epochLength: 70 } as const;
   const { chainId, packages, coinTypes } = await writeDemoLedger({ dir: ledger, ...options });
-  coinType = coinTypes[0]?.coinType ?? "";
+  [coinType = "", otherType = ""] = coinTypes.map((each) => each.coinType);
   const following = await follow(database, { chainId, packages });
   for (let from = 0; from < COUNT; from += 65) {
     const files = Array.from({ length: 65 }, (_, at) => join(ledger, `${from + at}.chk`));
@@ -370,25 +373,18 @@ test("a stopped command says so in one line", async () => {
 });
 
 test("a pack of a token is made beside another one in quarantine, says whose digest it lacks, and none of the held one is made", async () => {
-  const [other = ""] = await database.sql<{ coin_type: string }[]>`
-    select coin_type from log_coins where is_security and coin_type <> ${coinType} order by 1 limit 1`.then(
-    (rows) => rows.map((row) => row.coin_type),
-  );
-  const hold = async (coin: string) => {
-    const held = { from: "200", reason: "cannot be read", since: new Date().toISOString() };
-    await database.sql`
-      update shared_token_objects_watermark
-      set held = ${JSON.stringify({ [coin]: held })}::text::jsonb, undigested_from = 200`;
-  };
+  const { watermark } = sharedTokenObjectsPipeline;
+  const hold = (coin: string) =>
+    setHeld(database, watermark, coin, { from: 200n, reason: "cannot be read" });
   try {
-    await hold(other);
+    await hold(otherType);
     const out = join(folder.path, "beside-held");
     const span = ["--from", `${FIRST}`, "--to", `${LAST}`, "--no-papers"];
     const committee = { COMMITTEE_FILE: join(ledger, "ledger.json") };
     const made = await make([...span, "--out", out], committee);
     expect(made).toMatchObject({ code: 0, stderr: "" });
     expect(made.stdout).toContain(
-      `without a digest of shared_token_objects: ${other} is in quarantine in shared_token_objects from checkpoint 200 on: cannot be read`,
+      `without a digest of shared_token_objects: ${otherType} is in quarantine in shared_token_objects from checkpoint 200 on: cannot be read`,
     );
     const { digests } = await manifestOf(out);
     expect(Object.keys(digests.first)).toContain("shared_token_objects");
@@ -404,6 +400,6 @@ test("a pack of a token is made beside another one in quarantine, says whose dig
     const sound = ["--from", `${FIRST}`, "--to", "199", "--no-papers", "--out", before];
     expect(await make(sound, committee)).toMatchObject({ code: 0, stderr: "" });
   } finally {
-    await database.sql`update shared_token_objects_watermark set held = null, undigested_from = null`;
+    await setNoneHeld(database, watermark);
   }
 });

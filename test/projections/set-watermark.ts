@@ -56,3 +56,21 @@ export const loseWatermark = async (
 ): Promise<void> => {
   await sql`delete from ${sql(getTableName(table))}`;
 };
+
+/** As if the pipeline held this coin, and no other one. */
+export const setHeld = async (
+  { sql }: TestDatabase,
+  table: WatermarkTable,
+  coinType: string,
+  { from, reason }: { readonly from: bigint; readonly reason: string },
+): Promise<void> => {
+  const held = { from: `${from}`, reason, since: new Date().toISOString(), fact: null };
+  await sql`
+    update ${sql(getTableName(table))}
+    set held = ${JSON.stringify({ [coinType]: held })}::text::jsonb, undigested_from = ${from}`;
+};
+
+/** As if the pipeline had never held a coin. */
+export const setNoneHeld = async ({ sql }: TestDatabase, table: WatermarkTable): Promise<void> => {
+  await sql`update ${sql(getTableName(table))} set held = null, undigested_from = null`;
+};

@@ -107,6 +107,8 @@ export class UnappliableLogError extends Error {
   override readonly name: string = "UnappliableLogError";
   readonly remedy: Remedy = "stop";
   readonly fact: EvmFact;
+  /** Its name, or the topic of an unknown one. */
+  readonly event: string;
 
   constructor(fact: EvmFact, why: string, cause: unknown) {
     super(
@@ -114,6 +116,7 @@ export class UnappliableLogError extends Error {
       { cause },
     );
     this.fact = fact;
+    this.event = eventName(fact.topics[0]) ?? fact.topics[0];
   }
 }
 
