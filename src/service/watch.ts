@@ -73,7 +73,7 @@ export const startWatch = async (
           stopped ??= { reason: err.message, sinceMs: Date.now() };
         }
         rarely(err.message, (repeats) =>
-          logger.warn({ err, ...repeats }, "cannot check the stored data"),
+          logger.warn({ err, ...repeats }, "cannot check, sign or remove stored data"),
         );
       },
     },

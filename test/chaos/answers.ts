@@ -73,7 +73,9 @@ export const watchAnswers = (urls: readonly string[], key: string): Answers => {
     }
     count += 1;
     for (const { pipeline, checkpoint, digest } of parsed.data.data.indexerStatus) {
-      if (checkpoint !== null) note(url, { pipeline, checkpoint: BigInt(checkpoint), digest });
+      // None is told while a token is in quarantine, and then that of an undisturbed run.
+      if (checkpoint !== null && digest !== null)
+        note(url, { pipeline, checkpoint: BigInt(checkpoint), digest });
     }
   };
   const asking = urls.map(async (url) => {

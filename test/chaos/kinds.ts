@@ -4,6 +4,7 @@ import { chainKinds } from "./kinds-of-chains.ts";
 import { databaseKinds } from "./kinds-of-databases.ts";
 import { neighbourKinds } from "./kinds-of-neighbours.ts";
 import { processKinds } from "./kinds-of-processes.ts";
+import { quarantineKinds } from "./kinds-of-quarantine.ts";
 import { replayKinds } from "./kinds-of-replays.ts";
 import { sourceKinds } from "./kinds-of-sources.ts";
 import { together } from "./kinds-together.ts";
@@ -12,6 +13,7 @@ export const KINDS: readonly FaultKind[] = [
   ...processKinds,
   ...databaseKinds,
   ...replayKinds,
+  ...quarantineKinds,
   ...sourceKinds,
   ...neighbourKinds,
   ...chainKinds,

@@ -1,7 +1,6 @@
 /** What is in the log, to compare one reading with another. */
 
 import type { Database } from "../../src/database/connect.ts";
-import type { TestDatabase } from "../postgres.ts";
 
 /** The whole log, as text: what two readings must agree on to the byte. */
 export const contentsOf = async ({ sql }: Database): Promise<string> => {
@@ -50,8 +49,15 @@ export const rowsOfLog = async ({
 };
 
 /** How many checkpoints have facts. */
-export const checkpointsWithFacts = async ({ sql }: TestDatabase): Promise<number> => {
+export const checkpointsWithFacts = async ({ sql }: Database): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
     select count(distinct checkpoint)::int4 as count from log_facts`;
   return row?.count ?? 0;
+};
+
+/** Coin types of the security tokens. */
+export const securityTokens = async ({ sql }: Database): Promise<readonly string[]> => {
+  const rows = await sql<{ coinType: string }[]>`
+    select coin_type as "coinType" from log_coins where is_security order by coin_type`;
+  return rows.map(({ coinType }) => coinType);
 };

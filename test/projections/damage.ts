@@ -177,7 +177,11 @@ export const misplaceUnit = async (
 };
 
 /** From a checkpoint on the database refuses changes of this coin's tokens, as a table with foreign rows would. */
-export const refuseChangesOf = ({ sql }: TestDatabase, coinType: string, from: bigint) =>
+export const refuseChangesOf = ({ sql }: Pick<Database, "sql">, coinType: string, from: bigint) =>
   sql.unsafe(`
     alter table token_changes add constraint refused
     check (coin_type <> '${coinType}' or position < ${from * 1_000_000_000n})`);
+
+/** The database accepts them again. */
+export const acceptChanges = ({ sql }: Pick<Database, "sql">) =>
+  sql`alter table token_changes drop constraint refused`;

@@ -209,7 +209,7 @@ const quarantinedOf = (held: NonNullable<Progress["pipelines"][number]["quaranti
   first: held.slice(0, MOST_LISTED).map(({ coinType, from, reason, since }) => ({
     coinType,
     checkpoint: from.toString(),
-    reason: shortened(reason),
+    reason,
     since,
   })),
 });

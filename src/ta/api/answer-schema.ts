@@ -29,7 +29,9 @@ export const whitelistStatusAnswer = z.object({
   requestId: z
     .uuid()
     .nullable()
-    .describe("Your newest whitelist request for the wallet; null without one."),
+    .describe(
+      "Your newest whitelist request for the wallet; null without one, and once retention has removed it.",
+    ),
   address: z.string().describe("The wallet in canonical form."),
   isWhitelisted: z.boolean().describe("Whether both groups are the same."),
   whitelistGroupId: z.int().describe("The expected group."),
