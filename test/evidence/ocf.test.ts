@@ -10,6 +10,7 @@ import { numericOf, unitsOf } from "../../src/evidence/ocf/forms.ts";
 import { LOT_POLICIES, type LotPolicy } from "../../src/evidence/ocf/lots.ts";
 import { writeOcf } from "../../src/evidence/ocf/ocf.ts";
 import { blockRows, createBlockBuilder } from "../../src/log/block.ts";
+import { openLog } from "../../src/log/log.ts";
 import { logBlocks } from "../../src/log/tables.ts";
 import { type CapRow, type CapWallet, createCapTables } from "../../src/projections/cap-tables.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
@@ -35,6 +36,7 @@ let made = 0;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "ocf-"));
   [database, demo] = await Promise.all([freshDatabase({ max: 8 }), freshDatabase({ max: 8 })]);
+  await openLog(database, { chainId: null, packages: [say.PACKAGE], firstCheckpoint: 0n });
   const ledger = createDemoLedger({
     seed: 5,
     timeOf: (sequence) => 1_735_689_600_000n + sequence * 3_600_000n,
