@@ -10,6 +10,7 @@ import { rowsCheck } from "../../src/audit/watch/rows-check.ts";
 import { sumsCheck } from "../../src/audit/watch/sums-check.ts";
 import type { SlowCheck } from "../../src/audit/watch/watch.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
+import { createMetrics } from "../../src/http/metrics.ts";
 import { SHARED_TOKEN } from "../../src/ledger/contract/names.ts";
 import type { Fact } from "../../src/log/fact.ts";
 import { factSource } from "../../src/log/log.ts";
@@ -100,18 +101,48 @@ test("the daily roots of all other coins are published, the held coin has none, 
   expect(await integrityDetails(register.database)()).toMatchObject({ state: "ok" });
 });
 
-test("health keeps its state and names the held coin", async () => {
-  await using health = watchHealth({
+const watched = () =>
+  watchHealth({
     progress: databaseProgress(register.database.db, ALL),
     version: "0.0.0-test",
     onError: (error) => expect.unreachable(String(error)),
     observeEveryMs: 0,
   });
+
+/** Samples of a metric. */
+const metric = async (name: string) => {
+  await using health = watched();
+  const { body } = await createMetrics(health).text();
+  return body.split("\n").filter((line) => line.startsWith(`holderbook_${name}{`));
+};
+
+test("health keeps its state and names the held coin", async () => {
+  await using health = watched();
   const { status, pipelines } = await health.report();
   expect(status).not.toBe("stalled");
   expect(pipelines.flatMap(({ quarantined }) => quarantined ?? [])).toMatchObject([
     { coins: 1, first: [{ coinType: held, checkpoint: `${from}` }] },
   ]);
+});
+
+test("metrics count the held coin in its pipeline alone, and tell for how long it is held", async () => {
+  const [row] = await register.database.sql<{ since: string }[]>`
+    select held -> ${held} ->> 'since' as since from shared_token_objects_watermark`;
+  const sinceMs = Date.parse(row?.since ?? "");
+  const counts = await metric("quarantined_coins");
+  expect(counts.filter((line) => !line.endsWith(" 0"))).toEqual([
+    'holderbook_quarantined_coins{pipeline="shared_token_objects"} 1',
+  ]);
+  expect(counts).toHaveLength(ALL.length);
+  const beforeMs = Date.now();
+  const seconds = await metric("quarantined_seconds");
+  const afterMs = Date.now();
+  expect(seconds).toEqual([
+    expect.stringContaining(`_seconds{pipeline="shared_token_objects",coin="${held}"} `),
+  ]);
+  const told = Number(seconds[0]?.split(" ").at(-1));
+  expect(told).toBeGreaterThanOrEqual((beforeMs - sinceMs) / 1_000);
+  expect(told).toBeLessThanOrEqual((afterMs - sinceMs) / 1_000);
 });
 
 const inQuarantine = () =>
@@ -190,6 +221,8 @@ test("after the release the coin has its root of the next day, and everything is
     const left = await releaseCoin({ on: database, pipeline, coinType: held, log, ...bounds });
     expect(left).toBeNull();
   }
+  expect((await metric("quarantined_coins")).filter((line) => !line.endsWith(" 0"))).toEqual([]);
+  expect(await metric("quarantined_seconds")).toEqual([]);
   await round(sumsCheck());
   await round(rowsCheck(86_400));
   const { sums, rows } = await readWatchResults(database);

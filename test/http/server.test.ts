@@ -210,6 +210,53 @@ test("an unknown figure is absent, rather than a 0 that would mean being caught 
   expect(shown).toEqual(["holderbook_reader_stalled 0"]);
 });
 
+test("every held coin is counted, the first ten have an age, and a released one has none", async () => {
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  let held = Array.from({ length: 12 }, (_, n) => ({
+    coinType: `0x${n}::c::C`,
+    from: 5n,
+    reason: "a test",
+    since,
+  }));
+  await using health = watchHealth({
+    progress: async () => ({
+      pipelines: [
+        { pipeline: "one", next: 8n, goal: 8n, mark: null, quarantined: held },
+        { pipeline: "two", next: 8n, goal: 8n, mark: null },
+      ],
+      reader: { next: 8n, mark: null, tip: null },
+    }),
+    version: "1.2.3",
+    onError: () => undefined,
+    observeEveryMs: 0,
+  });
+  const metrics = createMetrics(health);
+  const shown = async (name: string) =>
+    (await metrics.text()).body
+      .split("\n")
+      .filter((line) => line.startsWith(`holderbook_quarantined_${name}{`));
+  expect(await shown("coins")).toEqual([
+    'holderbook_quarantined_coins{pipeline="one"} 12',
+    'holderbook_quarantined_coins{pipeline="two"} 0',
+  ]);
+  expect(await shown("seconds")).toEqual(
+    Array.from({ length: 10 }, (_, n) =>
+      expect.stringMatching(
+        `^holderbook_quarantined_seconds{pipeline="one",coin="0x${n}::c::C"} 36[0-5]\\d(\\.\\d+)?$`,
+      ),
+    ),
+  );
+  held = [];
+  // Figures are up to a second old.
+  await expect
+    .poll(() => shown("coins"), { timeout: 5_000 })
+    .toEqual([
+      'holderbook_quarantined_coins{pipeline="one"} 0',
+      'holderbook_quarantined_coins{pipeline="two"} 0',
+    ]);
+  expect(await shown("seconds")).toEqual([]);
+});
+
 test("unrouted requests share one label, however many paths and methods were tried", async () => {
   await using service = await serve();
   for (const method of ["DELETE", "PUT", "PATCH"]) {

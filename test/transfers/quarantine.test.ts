@@ -251,6 +251,38 @@ test("a reorganisation that withdraws the log ends the quarantine; one above it 
   expect(called()).toEqual(expect.arrayContaining([...MINTED, 10, 31, 32]));
 });
 
+test("metrics count the held token and tell for how long it is held, and neither after its end", async () => {
+  await using api = await serve(database, acme());
+  await using _index = await index(database, acme());
+  await api.until(({ length }) => length === 3);
+  const shown = async (name: string) =>
+    (await api.get("/metrics")).text
+      .split("\n")
+      .filter((line) => line.startsWith(`holderbook_evm_quarantined_${name}{`));
+  const labels = `project="acme",chain="${chain.chainId}"`;
+  const name = acme()[0].tokens[1]?.name;
+  const counted = (tokens: number) =>
+    waitFor(
+      () => shown("tokens"),
+      (lines) => lines.join() === `holderbook_evm_quarantined_tokens{${labels}} ${tokens}`,
+    );
+  await counted(0);
+  await emitTransfer(chain, bad, [[], "0x"]);
+  await held();
+  await database.sql`update transfer_event_holds set since = since - interval '1 hour'`;
+  await counted(1);
+  await waitFor(
+    async () => (await shown("seconds")).map((line) => line.split("} ")),
+    (lines) =>
+      lines.length === 1 &&
+      lines[0]?.[0] === `holderbook_evm_quarantined_seconds{${labels},token="${name}"` &&
+      Math.floor(Number(lines[0]?.[1]) / 60) === 60,
+  );
+  await quarantine("resolve", badName(), "--by", "Jane Roe", "--because", "a test");
+  await counted(0);
+  expect(await shown("seconds")).toEqual([]);
+});
+
 test("processes that die while facts are held, and while they are released, lose and repeat nothing", async () => {
   for (const amount of [10, 20, 30])
     await together([one, amount], [bad, amount + 1], [two, amount + 2]);
