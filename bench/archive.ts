@@ -4,28 +4,17 @@
  */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { writeDemoLedger } from "../demo/write.ts";
 import { connect } from "../src/database/connect.ts";
+import { indexedLog } from "./archived-log.ts";
 import type { Figure } from "./figure.ts";
 import { measuredRun } from "./processes.ts";
 import { LAUNCHER, scratchPostgres } from "./start.ts";
-
-/** About 200 facts each. */
-const ACTIONS = 50;
 
 export const bench = async (setting?: string): Promise<Figure> => {
   const checkpoints = Number(setting ?? 10_000);
   await using scratch = await scratchPostgres();
   const { database, url, folder } = scratch;
-  const ledger = join(folder, "ledger");
-  await writeDemoLedger({
-    ...{ dir: ledger, checkpoints, seed: "archive", format: "binpb", investors: 5_000 },
-    ...{ noise: 0, actionsPerCheckpoint: ACTIONS },
-  });
-  const env = { DATABASE_URL: url, LEDGER_SOURCE: `dir:${ledger}` };
-  await measuredRun(LAUNCHER, ["index", "--last", String(checkpoints - 1)], env);
-  const [{ facts } = { facts: 0n }] = await database.sql<{ facts: bigint }[]>`
-    select count(*) as facts from log_facts`;
+  const { env, facts } = await indexedLog(scratch, { checkpoints, seed: "archive" });
   await database.sql.unsafe("create database imported");
   const empty = new URL(url);
   empty.pathname = "/imported";

@@ -3,7 +3,7 @@
 
     python3 read_archive.py FOLDER [ROOT]
 
-Checks the root, the hash of every chunk, and the chain of facts, which it computes anew from the facts; prints how many
+Checks the root, the hash of every chunk, and the chain of facts, recomputed from the facts; prints how many
 facts of each type there are. Written from docs/reference/formats.md.
 """
 import hashlib

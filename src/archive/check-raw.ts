@@ -100,7 +100,7 @@ export const createRawFilesCheck = (folder: string, manifest: Manifest): RawFile
       throw new ArchiveDamagedError(
         join(folder, file.name),
         `raw checkpoint ${each.sequence}: ${what}`,
-        ANEW,
+        EXPORT_AGAIN,
       );
     }
     checkpoints += found.length;
@@ -114,7 +114,7 @@ export const createRawFilesCheck = (folder: string, manifest: Manifest): RawFile
         if (file.first > batch.last.sequence) break;
         if (file.last > batch.last.sequence) {
           const what = `it reaches over checkpoint ${batch.last.sequence}, where a chunk of the log ends`;
-          throw new ArchiveDamagedError(join(folder, file.name), what, ANEW);
+          throw new ArchiveDamagedError(join(folder, file.name), what, EXPORT_AGAIN);
         }
         found.push(...(await checkFile(file, batch)));
         files.shift();
@@ -123,7 +123,7 @@ export const createRawFilesCheck = (folder: string, manifest: Manifest): RawFile
       const wrong = due.find((sequence, n) => sequence !== found[n]) ?? found[due.length];
       if (wrong !== undefined) {
         const what = `raw checkpoint ${wrong} is ${due.includes(wrong) ? "missing" : "not one that it keeps"}`;
-        throw new ArchiveDamagedError(folder, what, ANEW);
+        throw new ArchiveDamagedError(folder, what, EXPORT_AGAIN);
       }
       check.after(batch);
     },
@@ -133,7 +133,7 @@ export const createRawFilesCheck = (folder: string, manifest: Manifest): RawFile
   };
 };
 
-const ANEW = { advice: "do not use this archive; export it again from the log" };
+const EXPORT_AGAIN = { advice: "do not use this archive; export it again from the log" };
 
 const faultIn = (check: RawCheck, batch: AppendBatch, raw: RawCheckpoint): string | null => {
   try {

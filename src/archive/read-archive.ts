@@ -57,7 +57,7 @@ const readChunk = async (
     if (after[chain] === file.after[chain]) continue;
     throw new ArchiveDamagedError(
       path,
-      `its chain of ${chain} leads to ${after[chain]}, but the manifest has ${file.after[chain]}: one of them was made anew`,
+      `its chain of ${chain} leads to ${after[chain]}, but the manifest has ${file.after[chain]}: one of them was forged`,
       { advice: "do not use this archive; export it again from the log" },
     );
   }

@@ -160,7 +160,7 @@ const checkHeadHash = (folder: string, { checkpoint, hash, keyId }: ArchiveHead,
   if (own === hash) return;
   throw new ArchiveUntrustedError(
     folder,
-    `its facts lead to the hash ${own ?? "of none"} at checkpoint ${checkpoint}, but ${keyId} signed ${hash}: a fact was changed, and the hashes were made anew`,
+    `its facts lead to the hash ${own ?? "of none"} at checkpoint ${checkpoint}, but ${keyId} signed ${hash}: a fact was changed, and the hashes recomputed`,
   );
 };
 

@@ -30,7 +30,7 @@ export const callbackEndpoints = pgTable("callback_endpoints", {
   lastError: text("last_error"),
 });
 
-/** Every callback and its outcome; kept, unless `pruning.ts` is told to remove delivered ones. */
+/** Every callback and its outcome. Retention (`pruning.ts`), off by default, removes delivered ones. */
 export const callbackMessages = pgTable(
   "callback_messages",
   {

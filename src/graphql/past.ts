@@ -92,7 +92,7 @@ export const checkpointOf = async (
     assertCommitted(committed.last, committed);
     return committed.last;
   }
-  // A hold is told of by the statements that read the coin at that checkpoint.
+  // Statements that read the coin at that checkpoint throw if it is held.
   const ofNone = reads.ofCoin(NO_COIN);
   if (asOf.kind === "checkpoint") {
     assertCommitted(asOf.checkpoint, await ofNone.committed());

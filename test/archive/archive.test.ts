@@ -189,7 +189,7 @@ test("an import goes on after a kill, and refuses a database with another log", 
   );
 });
 
-test("another digest with every hash made anew is found by the validators' signatures", async () => {
+test("another digest with every hash recomputed is found by the validators' signatures", async () => {
   const dir = await exported("digest");
   await forged(dir, (batch) => {
     const digests = Buffer.from(batch.block.digests);

@@ -1,4 +1,4 @@
-/** An archive told otherwise, with every hash made anew. */
+/** An edited archive, with every hash recomputed. */
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ export const replaced = async (
   await writeManifest(dir, { ...manifest, files: [edited, ...others] });
 };
 
-/** Replaces the manifest's text, and makes its root anew unless the content is not of its form. */
+/** Replaces the manifest's text, and recomputes its root unless the content is not of its form. */
 export const editedManifest = async (
   dir: string,
   change: (body: Record<string, JsonValue>) => Record<string, JsonValue>,

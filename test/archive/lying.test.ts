@@ -1,4 +1,4 @@
-/** Archives that somebody edited: by accident, and with every hash made anew. */
+/** Archives that somebody edited: by accident, and with every hash recomputed. */
 import { randomBytes } from "node:crypto";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -100,7 +100,7 @@ test("an edited manifest is refused, and so is one that is no JSON", async () =>
   expect((await verify(dir)).stderr).toContain(`${path}: it is not JSON with a root`);
 });
 
-test("a changed fact with every hash made anew is found by the signed head", async () => {
+test("a changed fact with every hash recomputed is found by the signed head", async () => {
   const dir = await copied("lying");
   await forged(dir, otherFact);
   const { code, stderr } = await verify(dir);
@@ -167,7 +167,7 @@ test.each<[string, (files: z.infer<typeof listed>) => z.infer<typeof listed>, Re
     ([a = {}, ...others]) => [{ ...a, more: true }, ...others],
     /it is not a manifest of/,
   ],
-])("a manifest with chunks %s, and a root made anew, is refused", async (name, change, found) => {
+])("a manifest with chunks %s, and a recomputed root, is refused", async (name, change, found) => {
   const dir = await copied(name.replaceAll(" ", "-"));
   await editedManifest(dir, (body) => ({ ...body, files: change(listed.parse(body.files)) }));
   const { code, stderr } = await verify(dir);
@@ -223,7 +223,7 @@ test.each([
   expect(stderr).toMatch(found);
 });
 
-test("facts that are dropped or repeated, with every hash made anew, are found by the signed head", async () => {
+test("facts that are dropped or repeated, with every hash recomputed, are found by the signed head", async () => {
   const changes: readonly ((facts: AppendBatch["facts"]) => AppendBatch["facts"])[] = [
     (facts) => facts.slice(1),
     (facts) => facts.toSpliced(1, 0, ...facts.slice(0, 1)),
@@ -237,7 +237,7 @@ test("facts that are dropped or repeated, with every hash made anew, are found b
   }
 });
 
-test("a head that the operator signs anew with another key is shown by --key", async () => {
+test("a head that the operator signs with another key is shown by --key", async () => {
   const dir = await copied("resigned");
   await using other = await freshDatabase();
   const key = await openDeploymentKey(other, randomBytes(32));

@@ -244,7 +244,7 @@ test("an interrupted export goes on with the files that it lacks, and ends with 
   }
 });
 
-test("a finished file that was damaged since is written anew", async () => {
+test("a finished file that was damaged since is rewritten", async () => {
   const dir = await exported("damaged", { at: THEN });
   const whole = await openExport(dir);
   await truncate(join(dir, "facts-0002.parquet"), 100);

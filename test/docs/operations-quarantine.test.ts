@@ -1,50 +1,35 @@
 // @module-tag thorough
 /** The steps of "Releasing a coin" in `docs/how-to/operations.md`, beside an index that goes on. */
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { writeDemoLedger } from "../../demo/write.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { HOLDER_ADDED } from "../../src/ledger/contract/names.ts";
 import { readQuarantines } from "../../src/projections/quarantines.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { spoilFact } from "../log/damage.ts";
-import { eventually, type Settings, startProgram, temporaryFolder } from "../service/process.ts";
-import { type TwoRoles, twoRoles } from "../two-roles.ts";
+import { eventually, startProgram } from "../service/process.ts";
+import { type IndexedDeployment, indexedDeployment } from "./indexed-deployment.ts";
 import { stepsOfSection, typed } from "./steps.ts";
 import type { Step } from "./tutorial.ts";
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let roles: TwoRoles;
-let settings: Settings;
-
+let deployment: IndexedDeployment;
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  roles = await twoRoles(inject("postgresUrl"));
-  const dir = join(folder.path, "ledger");
-  await writeDemoLedger({ dir, checkpoints: 120, seed: 3, format: "binpb", epochLength: 40 });
-  settings = {
-    ...roles.settings,
-    CALLBACK_MASTER_KEY: randomBytes(32).toString("base64"),
-    LEDGER_SOURCE: `dir:${dir}`,
-    COMMITTEE_FILE: join(dir, "ledger.json"),
-    DATA_DIR: join(folder.path, "data"),
-  };
-  expect(await run("index", "--last", "119")).toMatchObject({ code: 0 });
+  deployment = await indexedDeployment(119);
 });
-afterAll(async () => {
-  await roles?.[Symbol.asyncDispose]();
-  await folder?.[Symbol.asyncDispose]();
-});
+afterAll(() => deployment?.[Symbol.asyncDispose]());
 
-const run = (...args: readonly string[]) => runCommand(args, settings);
+const run = (...args: readonly string[]) => runCommand(args, deployment.settings);
 
-const quarantines = () => readQuarantines(roles.superuser.db);
+const quarantines = () => readQuarantines(deployment.roles.superuser.db);
 
 /** An index that reads a log in which an event behind a checkpoint cannot be read, and the token that it holds. */
 const holding = async (after: bigint, isWhole = false) => {
-  const { coin } = await spoilFact(roles.superuser, { name: HOLDER_ADDED, after, isWhole });
+  const { coin } = await spoilFact(deployment.roles.superuser, {
+    name: HOLDER_ADDED,
+    after,
+    isWhole,
+  });
   expect(await run("rebuild", "holder_lifecycle", "--yes")).toMatchObject({ code: 0 });
-  const index = startProgram(["index"], settings);
+  const index = startProgram(["index"], deployment.settings);
   await eventually("the token to be held", async () => {
     const held = (await quarantines()).map(({ coinType }) => coinType);
     return held.includes(coin) ? { done: held } : { seen: held };
@@ -53,7 +38,7 @@ const holding = async (after: bigint, isWhole = false) => {
 };
 
 const take = (step: readonly Step[], coin: string) =>
-  typed(step, { settings: { ...settings, COIN: coin }, cwd: folder.path });
+  typed(step, { settings: { ...deployment.settings, COIN: coin }, cwd: deployment.folder.path });
 
 test("a held coin is released once the log is mended, or without the fact that can never be applied", async () => {
   const steps = await stepsOfSection("docs/how-to/operations.md", "Releasing a coin");
@@ -69,7 +54,7 @@ test("a held coin is released once the log is mended, or without the fact that c
   await take(steps.next("Resolve"), held.coin);
   await take(steps.next("Tell"), held.coin);
   expect(steps.left()).toEqual([]);
-  const pack = join(folder.path, "pack");
+  const pack = join(deployment.folder.path, "pack");
   // The ledger has another fact here, so that the chain of all facts is another one.
   const range = ["--from", "30", "--to", "110", "--opening", "signed", "--out", pack];
   const made = await run("audit-pack", "--coin", held.coin, ...range);

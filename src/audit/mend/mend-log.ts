@@ -50,7 +50,7 @@ const MENDED: readonly PgTable[] = [
 /** Checkpoints in one transaction at most. */
 export const MOST_MENDED = 200;
 
-/** Checkpoints of blocks that are read again at most: a larger hole is a log to be read anew. */
+/** Limit on checkpoints of one damaged region of `log_blocks`; beyond it, index the ledger into an empty database. */
 const MOST_OF_BLOCKS = 65_536n;
 
 export type Mending = {

@@ -52,7 +52,7 @@ export const dailyRoots = ({ key, onFault, now = Date.now }: DailyRoots): SlowCh
     } catch (error) {
       if (error instanceof NotYetIndexedError) return { ended: true };
       if (error instanceof QuarantinedError) {
-        // No fault: it is told of as a held coin. The close of a later day has its root again.
+        // Not a fault: health reports the hold, and the first close after the release has a root again.
         await keep(database.sql, coin.coinType, day, null);
         return { ended: false };
       }

@@ -2,7 +2,7 @@
  * What a subscriber lacks of held coins: their events behind a place, which come after the release.
  *
  * A subscription to several coins goes on meanwhile. Its places then name what is missing, so that it is not lost when
- * the subscriber connects anew: `<place> <coin type> <place of this coin> …`.
+ * the subscriber reconnects: `<place> <coin type> <place of this coin> …`.
  */
 import type { HeldIn } from "../../projections/held-coins.ts";
 import { badInput } from "../errors.ts";
