@@ -48,9 +48,10 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
   const verifierOf = async (epoch: bigint, { committees = [] }: AppendBatch) => {
     if (current?.committee.epoch === epoch) return current;
     const listed = committees.find((committee) => committee.epoch === epoch)?.members;
-    const members = named.get(epoch) ?? listed;
+    const members =
+      epoch === given?.epoch ? packMembers(given.members) : (named.get(epoch) ?? listed);
     if (members === undefined) throw new Error(`the committee of epoch ${epoch} is missing`);
-    if (!named.has(epoch)) trusted.push(epoch);
+    if (!named.has(epoch) && epoch !== given?.epoch) trusted.push(epoch);
     current = await prepared(unpackCommittee(epoch, members));
     // Proofs ascend: earlier epochs have ended.
     for (const known of named.keys()) if (known < epoch) named.delete(known);
@@ -65,6 +66,9 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
       throw new Error(
         `it is said to cover checkpoints from ${firstCheckpoint} on, but ${due} is due`,
       );
+    }
+    if (newest !== undefined && epoch < newest.epoch) {
+      throw new Error(`it is of epoch ${epoch}, after one of epoch ${newest.epoch}`);
     }
     if (firstCheckpoint > due) gaps.push({ first: due, last: firstCheckpoint - 1n });
     due = lastCheckpoint + 1n;
@@ -82,7 +86,17 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
     signatures += 1;
     if (epoch === given?.epoch) givenSigned = true;
     const following = committeeAfter(certified);
-    if (following !== null) named.set(following.epoch, packMembers(following.members));
+    if (following === null) return;
+    const members = packMembers(following.members);
+    if (
+      following.epoch === given?.epoch &&
+      !Buffer.from(members).equals(packMembers(given.members))
+    ) {
+      throw new Error(
+        `it names other validators for epoch ${following.epoch} than COMMITTEE_FILE does`,
+      );
+    }
+    named.set(following.epoch, members);
   };
 
   return {

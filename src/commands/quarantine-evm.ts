@@ -91,8 +91,13 @@ export const resolveEvm = async (
       throw new UsageError(`${pipeline}: another log holds ${name} now: see \`quarantine show\``);
     }
     await acting(opened.write, async (tx) => {
-      await noteResolution(tx.sql, pipeline, name, fact, why);
+      // Locks the hold's row, which a release may have changed since.
       await retryHolds(tx, hold, hold.token);
+      const now = (await holdsOf(tx, hold)).find(({ token }) => token === hold.token);
+      if (now?.txHash !== hold.txHash || now.logIndex !== hold.logIndex) {
+        throw new UsageError(`${pipeline}: another log holds ${name} now, or none does`);
+      }
+      await noteResolution(tx.sql, pipeline, name, fact, why);
       const { transaction, kind, index, type, txDigest: digest } = fact;
       const place = {
         checkpoint: `${hold.block}`,

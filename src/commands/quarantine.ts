@@ -222,6 +222,12 @@ const leaveOut = async (
   if (fault?.checkpoint === fact.checkpoint) throw new DamagedFactError(fault);
   await acting(write, async (tx) => {
     await lockWatermark(tx, pipeline);
+    const now = (await heldCoins(tx, pipeline)).get(coinType)?.fact;
+    if (!now || placeInWords(now) !== placeInWords(fact)) {
+      throw new UsageError(
+        `${pipeline.name}: another fact holds ${coinType} now, or none does: see \`quarantine list\``,
+      );
+    }
     await noteResolution(tx.sql, pipeline.name, coinType, fact, { by, because });
     const { checkpoint, transaction, kind, index, type, txDigest } = fact;
     const place = { checkpoint: `${checkpoint}`, transaction: `${transaction}`, index: `${index}` };

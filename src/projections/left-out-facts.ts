@@ -6,16 +6,19 @@ import type { Sql } from "../database/connect.ts";
 import type { Fact } from "../log/fact.ts";
 import type { ProgressTables } from "./progress-tables.ts";
 
-type Place = Pick<Fact, "checkpoint" | "transaction" | "kind" | "index">;
+type Place = Pick<Fact, "coinType" | "checkpoint" | "transaction" | "kind" | "index" | "txDigest">;
 
 /** By `placeKey`. */
 export type LeftOut = ReadonlySet<string>;
 
-export const placeKey = ({ checkpoint, transaction, kind, index }: Place): string =>
-  `${checkpoint} ${transaction} ${kind} ${index}`;
+/** A resolution is of one coin: it leaves out no fact of another one. */
+export const placeKey = (place: Place): string => {
+  const { coinType, checkpoint, transaction, kind, index, txDigest } = place;
+  return `${coinType} ${checkpoint} ${transaction} ${kind} ${index} ${txDigest}`;
+};
 
 const leftOutWhere = (condition: string): string => `(
-  select string_agg(concat_ws(' ', checkpoint, transaction, kind, index), e'\\n') from public.quarantines
+  select string_agg(concat_ws(' ', coin_type, checkpoint, transaction, kind, index, tx_digest), e'\\n') from public.quarantines
   where event = 'resolved' and ${condition})`;
 
 /** SQL of a text, for `leftOutIn`; null when there are none. @param pipeline SQL of its name */

@@ -7,9 +7,11 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { exportLog } from "../../src/archive/export-log.ts";
 import { importLog } from "../../src/archive/import-log.ts";
 import { readManifest } from "../../src/archive/manifest.ts";
+import { verifyArchive } from "../../src/archive/verify-archive.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import { acquireWriterLock } from "../../src/database/writer-lock.ts";
+import { type Committee, unpackCommittee } from "../../src/ledger/proof/committee.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
@@ -213,9 +215,31 @@ test("stripped signatures are refused with a given committee, and named without 
   expect(given.stderr).toContain(
     "none of its 0 signatures is one of epoch 0, whose committee COMMITTEE_FILE names",
   );
-  const { stdout } = await runCommand(["archive", "verify", dir], {});
-  expect(stdout).toContain(
-    "taken on faith: checkpoints 0 to 89: no signature of the validators covers them",
+  // Also to whom the root is known: the operator computes it.
+  const { root } = (await readManifest(dir)) ?? { root: "" };
+  for (const known of [[], ["--root", root]]) {
+    const { stdout } = await runCommand(["archive", "verify", dir, ...known], {});
+    expect(stdout).toContain(
+      "taken on faith: checkpoints 0 to 89: no signature of the validators covers them",
+    );
+  }
+});
+
+test("a summary that names other validators than the given committee of the next epoch is refused", async () => {
+  const dir = await exported("named");
+  let given: Committee | undefined;
+  await forged(dir, (batch) => {
+    const { epoch, members } = batch.committees?.find((one) => one.epoch === 1n) ?? {};
+    if (epoch !== undefined && members !== undefined) given = unpackCommittee(epoch, members);
+    return batch;
+  });
+  if (given === undefined) throw new Error("the archive names no committee of epoch 1");
+  const { signal } = new AbortController();
+  const right = await verifyArchive(dir, { committee: given }, signal);
+  expect(right.signatures).toBeGreaterThan(0);
+  const members = given.members.map((member) => ({ ...member, stake: member.stake + 1n }));
+  await expect(verifyArchive(dir, { committee: { ...given, members } }, signal)).rejects.toThrow(
+    "it names other validators for epoch 1 than COMMITTEE_FILE does",
   );
 });
 

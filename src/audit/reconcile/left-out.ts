@@ -17,17 +17,17 @@ type Row = {
 const RESOLUTIONS = `
   with acts as (
     select coin_type, d ->> 'pipeline' as pipeline, d ->> 'checkpoint' as checkpoint, d ->> 'transaction' as transaction,
-      d ->> 'kind' as kind, d ->> 'index' as index, d ->> 'by' as by, d ->> 'because' as because
+      d ->> 'kind' as kind, d ->> 'index' as index, d ->> 'type' as type, d ->> 'digest' as digest, d ->> 'by' as by, d ->> 'because' as because
     from operator_acts, lateral (select details::jsonb as d) as details
     where command = 'quarantine resolve'),
   left_out as (
-    select coin_type, pipeline, checkpoint::text, transaction::text, kind, index::text, by, reason as because
+    select coin_type, pipeline, checkpoint::text, transaction::text, kind, index::text, type, tx_digest as digest, by, reason as because
     from quarantines where event = 'resolved')
   select coin_type as "coinType", pipeline,
     format('the %s of checkpoint %s, transaction %s, index %s', kind, checkpoint, transaction, index) as place,
     coalesce(a.by, q.by, '') as by, coalesce(a.because, q.because, '') as because,
     a.by is not null as "isAct", q.by is not null as "isLeftOut"
-  from acts a full join left_out q using (coin_type, pipeline, checkpoint, transaction, kind, index)
+  from acts a full join left_out q using (coin_type, pipeline, checkpoint, transaction, kind, index, type, digest)
   where $1::text is null or coin_type = $1
   order by coin_type, pipeline, checkpoint::int8, transaction::int8, index::int8`;
 

@@ -96,7 +96,7 @@ export const checkContents = async (
   const signatures = await openSignatures(pack, head, known);
   const wanted = createWanted(head.packages);
   const acts = head.version < 3 ? null : await actsIn(pack);
-  const beginning = new PackBeginning(coinType, leftOutBy(acts ?? []));
+  const beginning = new PackBeginning(coinType, leftOutBy(coinType, acts ?? []));
   const { register } = beginning;
   const versions = new PackVersions();
   const isWhole = head.opening === "whole";

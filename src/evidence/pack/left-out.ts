@@ -17,10 +17,11 @@ export const actsIn = async (pack: PackFiles): Promise<readonly ActLine[]> => {
 /** By pipeline. */
 export type LeftOutOfPack = ReadonlyMap<string, LeftOut>;
 
-export const leftOutBy = (acts: readonly ActLine[]): LeftOutOfPack => {
+/** @param coinType of the pack, whose acts these are */
+export const leftOutBy = (coinType: string, acts: readonly ActLine[]): LeftOutOfPack => {
   const places = acts.filter(isLeavingOut).map(({ details }) => ({
     pipeline: `${details.pipeline}`,
-    place: `${details.checkpoint} ${details.transaction} ${details.kind} ${details.index}`,
+    place: `${coinType} ${details.checkpoint} ${details.transaction} ${details.kind} ${details.index} ${details.digest}`,
   }));
   return new Map(
     [...Map.groupBy(places, ({ pipeline }) => pipeline)].map(([pipeline, own]) => [

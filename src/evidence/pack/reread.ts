@@ -59,7 +59,7 @@ export const reread = async (
   const from = since !== undefined && since <= first.sequence ? since : first.sequence + 1n;
   const opening = new PackBeginning(
     coinType,
-    leftOutBy(pack.has(FILES.acts) ? await actsIn(pack) : []),
+    leftOutBy(coinType, pack.has(FILES.acts) ? await actsIn(pack) : []),
   );
   const versions = packages.slice(0, 1);
   let beginning: string | null = null;
