@@ -149,3 +149,7 @@ export const spoilFact = async (
     altering((sql) => sql`update log_facts set contents = ${before} where ctid = ${at}::tid`);
   return { coin, mend };
 };
+
+/** As if no process had read the ledger for an hour. */
+export const ageSource = ({ sql }: Pick<Database, "sql">) =>
+  sql`update log_source set written_at = written_at - interval '1 hour'`;

@@ -10,3 +10,13 @@ export const loseRecords = ({ sql }: TestDatabase, token: `0x${string}`, afterBl
 export const forgetRecords = ({ sql }: TestDatabase) =>
   sql`truncate transfer_events, transfer_event_groups, transfer_event_progress, transfer_event_holds,
     transfer_event_reserved_ids`;
+
+/** As if project acme held this token (40 hex digits) from block 6 on. */
+export const holdToken = ({ sql }: Pick<TestDatabase, "sql">, token: string) => sql`
+  insert into transfer_event_holds
+    (project, chain_id, token, block, log_index, tx_hash, reason, next_block, after_id)
+  values ('acme', 43113, decode(${token}, 'hex'), 6, 0, '\\x00', 'no well-formed Transfer', 6, 1)`;
+
+/** As if no token had ever been held. */
+export const forgetHolds = ({ sql }: Pick<TestDatabase, "sql">) =>
+  sql`delete from transfer_event_holds`;

@@ -13,9 +13,11 @@ import { revokeKey } from "../../../src/http/keys.ts";
 import { tokenProgress } from "../../../src/projections/balance-progress.ts";
 import { registerKey } from "../../../src/ta/requests/caller-keys.ts";
 import { startSigner, TOKEN } from "../../audit/signers.ts";
+import { ageSource } from "../../log/damage.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { setHeld, setNoneHeld } from "../../projections/set-watermark.ts";
 import { temporaryFolder } from "../../service/process.ts";
+import { forgetHolds, holdToken } from "../../transfers/damage.ts";
 import { runCommand } from "../run-command.ts";
 
 const report = z.object({
@@ -150,11 +152,6 @@ test("a source of another chain fails, naming both chains", async () => {
 
 const EVM_TOKEN = "00000000000000000000000000000000000000aa";
 
-const holdEvmToken = ({ sql }: Pick<Database, "sql">) => sql`
-  insert into transfer_event_holds
-    (project, chain_id, token, block, log_index, tx_hash, reason, next_block, after_id)
-  values ('acme', 43113, decode(${EVM_TOKEN}, 'hex'), 6, 0, '\\x00', 'no well-formed Transfer', 6, 1)`;
-
 const HELD_EVM_TOKEN = `warn indexing: 43113:0x${EVM_TOKEN} is in quarantine in transfer_events acme from block 6 on: no well-formed Transfer`;
 
 test("tokens in quarantine are warnings with their first missing checkpoint or block until the release, whether or not a process reads", async () => {
@@ -170,24 +167,24 @@ test("tokens in quarantine are warnings with their first missing checkpoint or b
     from: 30n,
     reason: "cannot read the object",
   });
-  await holdEvmToken(database);
+  await holdToken(database, EVM_TOKEN);
   const held = [
     "warn indexing: 0x2::acme::ACME is in quarantine in shared_token_objects from checkpoint 30 on: cannot read the object",
     HELD_EVM_TOKEN,
   ];
   const reads = expect.stringMatching(/^ok indexing: a process reads /);
   expect(await findings()).toEqual([...held, reads]);
-  await database.sql`update log_source set written_at = written_at - interval '1 hour'`;
+  await ageSource(database);
   const stopped = expect.stringMatching(/^warn indexing: no process reads the ledger/);
   expect(await findings()).toEqual([...held, stopped]);
   await setNoneHeld(database, table);
-  await database.sql`delete from transfer_event_holds`;
+  await forgetHolds(database);
   expect(await findings()).toEqual([stopped]);
 });
 
 test("an EVM token in quarantine is a warning where no ledger was ever read", async () => {
   await using database = await freshDatabase();
-  await holdEvmToken(database);
+  await holdToken(database, EVM_TOKEN);
   const { lines } = await examined("indexing", { DATABASE_URL: database.url });
   expect(lines).toEqual([HELD_EVM_TOKEN, "warn indexing: nothing has been read yet"]);
 });
