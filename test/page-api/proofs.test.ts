@@ -96,6 +96,7 @@ test("anyone with a proof can verify it: the summary's digest, the signers' stak
       header,
       summary,
       nextCommittee: null,
+      objectSet: null,
       certificate: {
         epoch: BigInt(certificate.epoch),
         signature: bytesOf(certificate.signature),

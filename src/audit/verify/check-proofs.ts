@@ -5,7 +5,7 @@
 import { Cursor } from "../../ledger/decode/cursor.ts";
 import { readSummary } from "../../ledger/decode/summary.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
-import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
+import { type CertifiedSummary, certifiedOf } from "../../ledger/proof/certificate.ts";
 import { type Committee, packMembers, unpackCommittee } from "../../ledger/proof/committee.ts";
 import {
   type CertificateVerifier,
@@ -181,21 +181,12 @@ export const readProof = ({
 }: StretchProof): CertifiedSummary | string => {
   try {
     const cursor = new Cursor(summary, lastCheckpoint);
-    const { header, nextCommittee, end } = readSummary(cursor);
-    if (end !== summary.length) return "the summary has bytes behind its end";
-    if (header.epoch !== epoch) {
-      return `the summary is of epoch ${header.epoch}, but its row of epoch ${epoch}`;
+    const read = readSummary(cursor);
+    if (read.end !== summary.length) return "the summary has bytes behind its end";
+    if (read.header.epoch !== epoch) {
+      return `the summary is of epoch ${read.header.epoch}, but its row of epoch ${epoch}`;
     }
-    return {
-      header,
-      summary,
-      nextCommittee:
-        nextCommittee?.map(({ keyAt, stake }) => ({
-          publicKey: cursor.copy(keyAt, keyAt + 96),
-          stake,
-        })) ?? null,
-      certificate: { epoch, signature, signers },
-    };
+    return certifiedOf(cursor, read, { epoch, signature, signers });
   } catch (error) {
     return textOf(error);
   }

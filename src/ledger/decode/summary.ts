@@ -2,17 +2,7 @@ import { base58 } from "../../values/base58.ts";
 import type { CheckpointHeader } from "./checkpoint.ts";
 import type { Cursor } from "./cursor.ts";
 import { digestOf } from "./digest.ts";
-import {
-  authorityKey,
-  bytes,
-  digest,
-  fixed,
-  oneOf,
-  optional,
-  record,
-  u64,
-  vector,
-} from "./layout.ts";
+import { authorityKey, bytes, fixed, optional, record, u64 } from "./layout.ts";
 
 export type Summary = {
   readonly header: CheckpointHeader;
@@ -23,6 +13,8 @@ export type Summary = {
   readonly end: number;
   /** The next committee when the checkpoint ends an epoch; else null. */
   readonly nextCommittee: readonly CommitteeEntry[] | null;
+  /** Offset of the commitment to the objects written; null before protocol 125. */
+  readonly objectSetAt: number | null;
 };
 
 type CommitteeEntry = {
@@ -48,7 +40,7 @@ export const readSummary = (cursor: Cursor): Summary => {
   const previousDigestAt = cursor.option() ? cursor.digest() : null;
   cursor.skip(4 * 8); // gas of the epoch so far
   const timestampMs = cursor.u64();
-  commitments(cursor);
+  const objectSetAt = readCommitments(cursor);
   const nextCommittee = cursor.option() ? readEndOfEpoch(cursor) : null;
   cursor.skipBytes(); // data specific to the version
   const end = cursor.at;
@@ -66,6 +58,7 @@ export const readSummary = (cursor: Cursor): Summary => {
     start,
     end,
     nextCommittee,
+    objectSetAt,
   };
 };
 
@@ -75,12 +68,19 @@ export const readSequence = (cursor: Cursor): bigint => {
   return cursor.u64();
 };
 
-const commitments = vector(
-  oneOf("CheckpointCommitment", [
-    digest, // 0 ECMHLiveObjectSetDigest
-    digest, // 1 CheckpointArtifactsDigest
-  ]),
-);
+/** Reads `CheckpointCommitment`s; returns the offset of the first digest of an object set. */
+const readCommitments = (cursor: Cursor): number | null => {
+  let objectSetAt: number | null = null;
+  for (let left = cursor.length(); left > 0; left--) {
+    const kind = cursor.variant("CheckpointCommitment", 2);
+    const digestAt = cursor.digest();
+    if (kind === CHECKPOINT_ARTIFACTS) objectSetAt ??= digestAt;
+  }
+  return objectSetAt;
+};
+
+/** The other is the digest of all live objects, at an epoch's end. */
+const CHECKPOINT_ARTIFACTS = 1;
 
 /** Next committee (key and stake), next protocol version, commitments. */
 const readEndOfEpoch = (cursor: Cursor): readonly CommitteeEntry[] => {
@@ -90,7 +90,7 @@ const readEndOfEpoch = (cursor: Cursor): readonly CommitteeEntry[] => {
     members.push({ keyAt: cursor.at - 96, stake: cursor.u64() });
   }
   cursor.skip(8);
-  commitments(cursor);
+  readCommitments(cursor);
   return members;
 };
 

@@ -1,7 +1,7 @@
 import type { CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
 import { Cursor } from "../decode/cursor.ts";
 import { readCertifiedMessage } from "../decode/protobuf.ts";
-import { readSummary } from "../decode/summary.ts";
+import { readSummary, type Summary } from "../decode/summary.ts";
 import type { Span } from "../decode/transaction.ts";
 import { Fields, varintAt } from "../decode/wire.ts";
 import type { CommitteeMember } from "./committee.ts";
@@ -24,6 +24,8 @@ export type CertifiedSummary = {
   /** The next committee when the checkpoint ends an epoch; else null. */
   readonly nextCommittee: readonly CommitteeMember[] | null;
   readonly certificate: Certificate | null;
+  /** Commitment to the objects written (object-set.ts); null before protocol 125. */
+  readonly objectSet: Uint8Array | null;
 };
 
 const SIGNATURE_BYTES = 48;
@@ -35,17 +37,25 @@ const SIGNATURE_BYTES = 48;
 export const readCertified = (raw: RawCheckpoint): CertifiedSummary => {
   const cursor = new Cursor(raw.bytes, raw.sequence);
   const { summary, certificate } = raw.encoding === "bcs" ? inData(cursor) : inMessage(cursor);
-  return {
-    header: summary.header,
-    summary: cursor.copy(summary.start, summary.end),
-    nextCommittee:
-      summary.nextCommittee?.map(({ keyAt, stake }) => ({
-        publicKey: cursor.copy(keyAt, keyAt + 96),
-        stake,
-      })) ?? null,
-    certificate,
-  };
+  return certifiedOf(cursor, summary, certificate);
 };
+
+/** A summary that the cursor read, copied. */
+export const certifiedOf = (
+  cursor: Cursor,
+  { header, start, end, nextCommittee, objectSetAt }: Summary,
+  certificate: Certificate | null,
+): CertifiedSummary => ({
+  header,
+  summary: cursor.copy(start, end),
+  nextCommittee:
+    nextCommittee?.map(({ keyAt, stake }) => ({
+      publicKey: cursor.copy(keyAt, keyAt + 96),
+      stake,
+    })) ?? null,
+  certificate,
+  objectSet: objectSetAt === null ? null : cursor.copy(objectSetAt, objectSetAt + 32),
+});
 
 /** `AuthorityStrongQuorumSignInfo` follows the summary. */
 const inData = (cursor: Cursor) => {
