@@ -11,6 +11,7 @@ import {
 } from "@grpc/grpc-js";
 import { GrpcTypes } from "@mysten/sui/grpc";
 import type { ServiceInfo } from "@protobuf-ts/runtime-rpc";
+import { getCheckpoint, subscribeCheckpoints } from "../../../src/ledger/sources/grpc-messages.ts";
 import { sampleCheckpoint } from "./sample-checkpoint.ts";
 
 /** How a call fails. */
@@ -26,7 +27,8 @@ export type NodeState = {
   /** Newest checkpoint it has; -1n: none. */
   newest: bigint;
   firstAvailable: bigint;
-  checkpoint: (sequence: bigint) => GrpcTypes.Checkpoint;
+  /** As a message, or encoded. */
+  checkpoint: (sequence: bigint) => GrpcTypes.Checkpoint | Uint8Array;
   decimals: Map<string, number>;
   /** The checkpoints of packages; undefined: a node that tells of neither objects nor transactions. */
   published: ReadonlyMap<string, bigint> | undefined;
@@ -37,13 +39,27 @@ export type NodeState = {
   onSubscribe: () => Fault | "silent" | undefined;
 };
 
+type CheckpointAnswer = { checkpoint?: GrpcTypes.Checkpoint | Uint8Array };
+
 type Subscriber = ServerWritableStream<
   GrpcTypes.SubscribeCheckpointsRequest,
-  GrpcTypes.SubscribeCheckpointsResponse
+  CheckpointAnswer & { cursor?: bigint }
 >;
 
-/** A full node's gRPC services over real HTTP/2, with @mysten/sui's own messages and services. */
-export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
+/** Handlers by method. */
+type Calls = Readonly<Record<string, UntypedHandleCall>>;
+
+/**
+ * A full node's gRPC services over real HTTP/2, with @mysten/sui's own messages and services.
+ *
+ * @param ledgerCalls further calls of the ledger service, or others than its own
+ * @param stateCalls likewise of the state service
+ */
+export const startGrpcServer = async (
+  initial: Partial<NodeState> = {},
+  ledgerCalls: Calls = {},
+  stateCalls: Calls = {},
+) => {
   const state: NodeState = {
     chainId: "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S",
     newest: -1n,
@@ -87,8 +103,8 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
       });
     },
     GetCheckpoint: async (
-      { request }: ServerUnaryCall<GrpcTypes.GetCheckpointRequest, GrpcTypes.GetCheckpointResponse>,
-      callback: sendUnaryData<GrpcTypes.GetCheckpointResponse>,
+      { request }: ServerUnaryCall<GrpcTypes.GetCheckpointRequest, CheckpointAnswer>,
+      callback: sendUnaryData<CheckpointAnswer>,
     ) => {
       if (request.checkpointId.oneofKind !== "sequenceNumber") {
         return fail(callback, { code: status.INVALID_ARGUMENT, details: "by number only" });
@@ -128,6 +144,7 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
         callback(null, { transaction: { digest, checkpoint, signatures: [], balanceChanges: [] } });
       },
     }),
+    ...ledgerCalls,
   });
   addService(server, GrpcTypes.SubscriptionService, {
     SubscribeCheckpoints: (call: Subscriber) => {
@@ -156,6 +173,7 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
       }
       callback(null, { coinType, metadata: { decimals } });
     },
+    ...stateCalls,
   });
 
   const port = await new Promise<number>((resolve, reject) =>
@@ -195,11 +213,7 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
 };
 
 /** Registers handlers for methods of a generated service. */
-const addService = (
-  server: Server,
-  service: ServiceInfo,
-  handlers: Readonly<Record<string, UntypedHandleCall>>,
-) => {
+const addService = (server: Server, service: ServiceInfo, handlers: Calls) => {
   const definition: ServiceDefinition = Object.fromEntries(
     service.methods
       .filter(({ name }) => handlers[name] !== undefined)
@@ -212,10 +226,22 @@ const addService = (
           requestSerialize: (value: object) => Buffer.from(method.I.toBinary(value)),
           requestDeserialize: (bytes: Buffer) => method.I.fromBinary(bytes),
           responseSerialize: (value: object) =>
-            Buffer.from(method.O.toBinary(method.O.create(value))),
+            Buffer.from(
+              encodedAnswer(method.name, value) ?? method.O.toBinary(method.O.create(value)),
+            ),
           responseDeserialize: (bytes: Buffer) => method.O.fromBinary(bytes),
         },
       ]),
   );
   server.addService(definition, handlers);
+};
+
+/** An answer with an encoded checkpoint; null for any other. */
+const encodedAnswer = (method: string, value: object): Uint8Array | null => {
+  if (!("checkpoint" in value && value.checkpoint instanceof Uint8Array)) return null;
+  const { checkpoint } = value;
+  if (method === "GetCheckpoint") return getCheckpoint.O.toBinary({ checkpoint });
+  const cursor =
+    "cursor" in value && typeof value.cursor === "bigint" ? { cursor: value.cursor } : {};
+  return subscribeCheckpoints.O.toBinary({ checkpoint, ...cursor });
 };
