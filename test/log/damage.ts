@@ -1,4 +1,5 @@
 /** A log that is lost, or that cannot be appended to for a while; and who appends to it. */
+import { texts } from "../../src/database/column-arrays.ts";
 import type { Database, Sql } from "../../src/database/connect.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import type { Fact } from "../../src/log/fact.ts";
@@ -153,3 +154,46 @@ export const spoilFact = async (
 /** As if no process had read the ledger for an hour. */
 export const ageSource = ({ sql }: Pick<Database, "sql">) =>
   sql`update log_source set written_at = written_at - interval '1 hour'`;
+
+/** A transaction with changes of objects, and those of them that change again later, with the version it wrote. */
+export type ChangingTransaction = {
+  readonly checkpoint: bigint;
+  readonly transaction: number;
+  readonly changedLater: readonly { readonly objectId: string; readonly version: string }[];
+};
+
+/** All of these coins, in chain order. */
+export const changingTransactions = (
+  { sql }: Pick<Database, "sql">,
+  coins: readonly string[],
+): Promise<readonly ChangingTransaction[]> => sql<ChangingTransaction[]>`
+  select checkpoint, transaction,
+         coalesce(json_agg(json_build_object('objectId', object_id, 'version', version::text))
+                  filter (where later), '[]') as "changedLater"
+  from (
+    select *, lead(version) over (partition by object_id order by checkpoint, transaction, index) is not null as later
+    from log_facts where kind = 1 and coin_type = any(${texts(coins)}::text[])
+  ) as changes
+  group by checkpoint, transaction order by checkpoint, transaction`;
+
+/** As if the transaction had not been read, in a database transaction that is rolled back. */
+export const hidingTransaction = async <Result>(
+  { transaction: inTransaction }: Pick<Database, "transaction">,
+  { checkpoint, transaction }: Pick<ChangingTransaction, "checkpoint" | "transaction">,
+  work: (sql: Sql) => Promise<Result>,
+): Promise<Result> => {
+  const results: Result[] = [];
+  const undone = new Error("rolled back");
+  await inTransaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await sql`delete from log_facts where (checkpoint, transaction) = (${checkpoint}, ${transaction})`;
+    await sql`delete from log_inputs where (checkpoint, transaction) = (${checkpoint}, ${transaction})`;
+    results.push(await work(sql));
+    throw undone;
+  }).catch((error: unknown) => {
+    if (error !== undone) throw error;
+  });
+  const [result] = results;
+  if (result === undefined) throw new Error("nothing was done with the transaction hidden");
+  return result;
+};
