@@ -16,6 +16,7 @@ export default defineConfig({
   // Where tables may be declared; drizzle-kit takes the tables and ignores the other exports.
   schema: [
     "src/*/tables.ts",
+    "src/audit/complete/tables.ts",
     "src/audit/sequence/tables.ts",
     "src/evm/log/tables.ts",
     ...globSync("src/projections/*.ts", { cwd: root }).filter(declaresTables).toSorted(),

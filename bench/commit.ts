@@ -112,7 +112,10 @@ const prepare = () => {
     }
     const last = marks.at(-1);
     if (last === undefined) break;
-    batches.push({ batch: { first, last, marks, block: block.packed(), facts }, coins });
+    batches.push({
+      batch: { first, last, marks, blocks: [{ first, ...block.packed() }], facts },
+      coins,
+    });
     total += facts.length;
   }
   return { ledger, batches, facts: total };

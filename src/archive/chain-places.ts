@@ -26,7 +26,7 @@ const hexOf = (hash: Uint8Array) => Buffer.from(hash).toString("hex");
  */
 export const placesAfter = (
   before: ChainPlaces,
-  { first, marks, facts, block }: AppendBatch,
+  { marks, facts, blocks: pieces }: AppendBatch,
   onLink: (checkpoint: bigint, hash: string) => void = () => {},
 ): ChainPlaces => {
   let hash: Uint8Array = bytesOf(before.facts);
@@ -41,7 +41,9 @@ export const placesAfter = (
     if (taken.length > 0) inputs = inputLink(inputs, mark.sequence, taken).hash;
     onLink(mark.sequence, hexOf(hash));
   }
-  const row = { firstCheckpoint: first, count: countOf(block) ?? 0, ...block };
-  const blocks = blockHash(bytesOf(before.blocks), row);
+  let blocks: Uint8Array = bytesOf(before.blocks);
+  for (const { first: firstCheckpoint, ...block } of pieces) {
+    blocks = blockHash(blocks, { firstCheckpoint, count: countOf(block) ?? 0, ...block });
+  }
   return { facts: hexOf(hash), blocks: hexOf(blocks), inputs: hexOf(inputs) };
 };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { type CheckpointReader, createCheckpointReader } from "../ledger/reading/read.ts";
-import { countOf, markAt } from "../log/block.ts";
+import { countOf, markIn } from "../log/block.ts";
 import type { AppendBatch, CheckpointMark, JoinedPackage, ReadFact } from "../log/fact.ts";
 import { ARCHIVE_START, placesAfter } from "./chain-places.ts";
 import { ArchiveDamagedError, type Manifest, type RawFile, type RawKept } from "./manifest.ts";
@@ -11,11 +11,13 @@ import { readRawFile } from "./read-raw.ts";
 
 /** Checkpoints of a chunk that an archive keeps raw, ascending. */
 export const keptIn = (
-  { first, last, block, facts, joined = [], committees = [] }: AppendBatch,
+  { first, last, blocks, facts, joined = [], committees = [] }: AppendBatch,
   keeps: RawKept["keeps"],
 ): readonly bigint[] => {
   if (keeps === "all") {
-    return Array.from({ length: countOf(block) ?? 0 }, (_, place) => first + BigInt(place));
+    return blocks.flatMap((piece) =>
+      Array.from({ length: countOf(piece) ?? 0 }, (_, place) => piece.first + BigInt(place)),
+    );
   }
   const named = committees.flatMap(({ namedBy }) =>
     namedBy !== null && namedBy >= first && namedBy <= last.sequence ? [namedBy] : [],
@@ -47,7 +49,8 @@ export const createRawCheck = ({ packages }: Pick<Manifest, "packages">): RawChe
       const { mark, facts, joined, skipped } = read(raw);
       // A changed byte can hide an address from the prefilter.
       if (skipped) decodeCheckpoint(raw, () => false);
-      const own = markAt(batch.first, batch.block, Number(sequence - batch.first));
+      const own = markIn(batch.blocks, sequence);
+      if (own === null) return "the log has not read it";
       if (mark.sequence !== sequence || mark.digest !== own.digest) {
         return `it is checkpoint ${mark.sequence} of digest ${mark.digest}, but the log has ${own.digest}`;
       }
@@ -71,8 +74,7 @@ const NOWHERE = { facts: ARCHIVE_START, blocks: ARCHIVE_START, inputs: ARCHIVE_S
 
 /** Of facts, time, digest and input versions. */
 const hashOf = (mark: CheckpointMark, facts: readonly ReadFact[]): string => {
-  const block = { times: new Uint8Array(), digests: new Uint8Array() };
-  const batch = { first: mark.sequence, last: mark, marks: [mark], facts, block };
+  const batch = { first: mark.sequence, last: mark, marks: [mark], facts, blocks: [] };
   const { facts: hash, inputs } = placesAfter(NOWHERE, batch);
   return `${hash} ${inputs}`;
 };

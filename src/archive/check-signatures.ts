@@ -5,7 +5,7 @@
 import { prepared, readProof } from "../audit/verify/check-proofs.ts";
 import { type Committee, packMembers, unpackCommittee } from "../ledger/proof/committee.ts";
 import { committeeAfter } from "../ledger/proof/prover.ts";
-import { markAt } from "../log/block.ts";
+import { markIn } from "../log/block.ts";
 import type { AppendBatch, StretchProof } from "../log/fact.ts";
 
 /** A signature, or a committee, is wrong; the message says which. */
@@ -76,7 +76,8 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
     const certified = readProof(proof);
     if (typeof certified === "string") throw new Error(certified);
     const { digest, timestampMs } = certified.header;
-    const mark = markAt(batch.first, batch.block, Number(lastCheckpoint - batch.first));
+    const mark = markIn(batch.blocks, lastCheckpoint);
+    if (mark === null) throw new Error("the chunk has no digest of its checkpoint");
     if (mark.digest !== digest || mark.timestampMs !== timestampMs) {
       throw new Error(
         `the signed summary has digest ${digest} and time ${timestampMs}, but the chunk ${mark.digest} and ${mark.timestampMs}`,

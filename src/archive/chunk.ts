@@ -4,13 +4,13 @@
  * fact's time, which is its checkpoint's.
  */
 import { MessageType, ScalarType } from "@protobuf-ts/runtime";
-import { countOf, markAt } from "../log/block.ts";
-import type { AppendBatch, Block, Fact, ReadFact } from "../log/fact.ts";
+import { countOf, markAt, nextAfter } from "../log/block.ts";
+import type { AppendBatch, BlockPiece, CheckpointMark, Fact, ReadFact } from "../log/fact.ts";
 import { marksOf } from "../log/read-batches.ts";
 
 /** Absent fields are null in the log. */
 type ChunkFact = {
-  /** Counted from the chunk's first checkpoint. */
+  /** Of its checkpoint among those of the chunk, from 0. */
   place: number;
   transaction: number;
   kind: number;
@@ -41,6 +41,8 @@ type Chunk = {
     signers: Uint8Array;
   }[];
   committees: { epoch: bigint; members: Uint8Array; namedBy?: bigint }[];
+  /** Runs of the checkpoints that guided reading read; none: the chunk has every checkpoint. */
+  runs: { first: bigint; count: number }[];
 };
 
 const KINDS = ["event", "object", "removal"] as const satisfies readonly Fact["kind"][];
@@ -90,6 +92,11 @@ const CommitteeMessage = new MessageType<Chunk["committees"][number]>(
   [uint64(1, "epoch"), bytes(2, "members"), { ...uint64(3, "named_by"), opt: true }],
 );
 
+const RunMessage = new MessageType<Chunk["runs"][number]>("holderbook.archive.v1.Run", [
+  uint64(1, "first"),
+  uint32(2, "count"),
+]);
+
 const ChunkMessage = new MessageType<Chunk>("holderbook.archive.v1.Chunk", [
   uint64(1, "first"),
   bytes(2, "times"),
@@ -98,27 +105,45 @@ const ChunkMessage = new MessageType<Chunk>("holderbook.archive.v1.Chunk", [
   { no: 5, name: "packages", kind: "message", repeat: 2, T: () => PackageMessage },
   { no: 6, name: "proofs", kind: "message", repeat: 2, T: () => ProofMessage },
   { no: 7, name: "committees", kind: "message", repeat: 2, T: () => CommitteeMessage },
+  { no: 8, name: "runs", kind: "message", repeat: 2, T: () => RunMessage },
 ]);
 
 export const encodeChunk = (batch: AppendBatch): Uint8Array => {
-  const { first, block, facts, joined = [], proofs = [], committees = [] } = batch;
+  const { first, blocks, guided = false, facts, joined = [], proofs = [], committees = [] } = batch;
+  const places = placesOf(blocks);
   return ChunkMessage.toBinary({
     first,
-    ...block,
-    facts: facts.map((fact) => chunkFact(fact, first)),
+    times: Buffer.concat(blocks.map(({ times }) => times)),
+    digests: Buffer.concat(blocks.map(({ digests }) => digests)),
+    facts: facts.map((fact) => chunkFact(fact, places(fact.checkpoint))),
     packages: [...joined],
     proofs: [...proofs],
     committees: committees.map(({ namedBy, ...committee }) => ({
       ...committee,
       ...(namedBy !== null && { namedBy }),
     })),
+    runs: guided ? blocks.map((piece) => ({ first: piece.first, count: countOf(piece) ?? 0 })) : [],
   });
 };
 
-const chunkFact = (fact: ReadFact, first: bigint): ChunkFact => {
-  const { checkpoint, kind, transaction, index, type, name, coinType, txDigest, sender } = fact;
+/** Places of ascending checkpoints. */
+const placesOf = (blocks: readonly BlockPiece[]) => {
+  let at = 0;
+  let before = 0;
+  return (checkpoint: bigint): number => {
+    for (let piece = blocks[at]; piece !== undefined; piece = blocks[at]) {
+      if (checkpoint < nextAfter(piece)) return before + Number(checkpoint - piece.first);
+      before += countOf(piece) ?? 0;
+      at += 1;
+    }
+    throw new Error(`a fact is of checkpoint ${checkpoint}, which its batch does not have`);
+  };
+};
+
+const chunkFact = (fact: ReadFact, place: number): ChunkFact => {
+  const { kind, transaction, index, type, name, coinType, txDigest, sender } = fact;
   return {
-    place: Number(checkpoint - first),
+    place,
     kind: KINDS.indexOf(kind),
     ...{ transaction, index, type, name, txDigest, sender },
     ...(coinType !== null && { coinType }),
@@ -139,19 +164,49 @@ export class ChunkFormError extends Error {
  * @throws ChunkFormError on bytes that `encodeChunk` does not write
  */
 export const decodeChunk = (encoded: Uint8Array): AppendBatch => {
-  const { first, times, digests, facts: read, packages, proofs, committees } = parsed(encoded);
-  const block = { times, digests };
-  const count = countOf(block);
-  if (count === null || count === 0)
-    throw new ChunkFormError("its times and digests differ in number");
-  const facts = read.map((fact) => factIn(fact, first, block, count));
+  const chunk = parsed(encoded);
+  const { first, packages, proofs, committees, runs } = chunk;
+  const blocks = blocksIn(chunk);
+  const sequences = blocks.flatMap((piece) =>
+    Array.from({ length: countOf(piece) ?? 0 }, (_, at) => piece.first + BigInt(at)),
+  );
+  const markOf = (place: number): CheckpointMark => {
+    const sequence = sequences[place];
+    if (sequence !== undefined) return { ...markAt(sequence, chunk, place), sequence };
+    throw new ChunkFormError(`a fact is at place ${place} of ${sequences.length}`);
+  };
+  const last = markOf(sequences.length - 1);
+  const facts = chunk.facts.map((fact) => factIn(fact, markOf(fact.place)));
   return {
-    first,
-    last: markAt(first, block, count - 1),
-    marks: marksOf(first, block, facts),
-    ...{ block, facts, joined: packages, proofs },
+    ...{ first, last, marks: marksOf(blocks, facts), blocks, guided: runs.length > 0 },
+    ...{ facts, joined: packages, proofs },
     committees: committees.map(({ namedBy = null, ...committee }) => ({ ...committee, namedBy })),
   };
+};
+
+/** @throws ChunkFormError unless its runs ascend and come to its times and digests */
+const blocksIn = ({ first, times, digests, runs }: Chunk): readonly BlockPiece[] => {
+  const count = countOf({ times, digests });
+  if (count === null || count === 0)
+    throw new ChunkFormError("its times and digests differ in number");
+  const blocks: BlockPiece[] = [];
+  let at = 0;
+  let next = first;
+  for (const run of runs.length > 0 ? runs : [{ first, count }]) {
+    const end = at + run.count;
+    if (run.first < next || run.count === 0 || end > count)
+      throw new ChunkFormError(`its run of checkpoint ${run.first} is out of order or too long`);
+    const [low, high] = [at, end];
+    blocks.push({
+      first: run.first,
+      times: times.subarray(low * 8, high * 8),
+      digests: digests.subarray(low * 32, high * 32),
+    });
+    at = end;
+    next = run.first + BigInt(run.count);
+  }
+  if (at < count) throw new ChunkFormError(`its runs have ${at} checkpoints of ${count}`);
+  return blocks;
 };
 
 const parsed = (encoded: Uint8Array): Chunk => {
@@ -163,10 +218,11 @@ const parsed = (encoded: Uint8Array): Chunk => {
   }
 };
 
-const factIn = (fact: ChunkFact, first: bigint, block: Block, count: number): ReadFact => {
-  const { place, transaction, index, type, name, coinType = null, txDigest, sender } = fact;
-  if (place >= count) throw new ChunkFormError(`a fact is at place ${place} of ${count}`);
-  const { sequence: checkpoint, timestampMs } = markAt(first, block, place);
+const factIn = (
+  fact: ChunkFact,
+  { sequence: checkpoint, timestampMs }: CheckpointMark,
+): ReadFact => {
+  const { transaction, index, type, name, coinType = null, txDigest, sender } = fact;
   const common = { checkpoint, transaction, index, type, name, coinType, txDigest, sender };
   const { objectId, version, contents, versionBefore = null } = fact;
   const kind = KINDS[fact.kind];

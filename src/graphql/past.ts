@@ -109,6 +109,11 @@ export const checkpointOf = async (
     throw new BeforeLogError(`the second ${unixSeconds}`, before.firstCheckpoint);
   }
   if (before.kind === "not_yet" && before.filling) throw new NotYetIndexedError(STILL_FILLING);
+  if (before.kind === "between") {
+    throw new NotYetIndexedError(
+      `the second ${unixSeconds} ends between the checkpoints ${before.after} and ${before.before}; those between were not read, and its last one is not known`,
+    );
+  }
   const { last } = committed;
   // The next checkpoint must be committed, too: until then another one of the same second may come.
   if (before.kind === "not_yet" || last === null || before.checkpoint >= last) {

@@ -11,7 +11,7 @@ import {
   writeAfter,
   writeNow,
 } from "../database/writing.ts";
-import { blockRows, countOf } from "./block.ts";
+import { blockRows, countOf, markIn, nextAfter } from "./block.ts";
 import type { ChainEnds, Links } from "./chain-ends.ts";
 import { upsertCoins } from "./coins.ts";
 import {
@@ -34,6 +34,7 @@ import {
   logCoinChain,
   logCommittees,
   logFacts,
+  logGuided,
   logInputChain,
   logInputs,
   logProofs,
@@ -64,7 +65,7 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
   const made: Made = {
     checkpoints: totalsByCheckpoint(batch),
     // Without times reached before, which the statement knows.
-    blocks: blockRows(batch.first, batch.block, { reachedMs: 0n, filled: false }),
+    blocks: blockRows(batch.blocks, { reachedMs: 0n, filled: false }),
   };
   try {
     await appendOnce(on, append, made);
@@ -131,7 +132,7 @@ const expects = async (sql: Sql, { first }: AppendBatch): Promise<boolean> => {
  */
 const moveHighWater = async (
   sql: Sql,
-  { first, last, proofs = [], committees = [] }: AppendBatch,
+  { first, last, guided = false, proofs = [], committees = [] }: AppendBatch,
   { checkpoints, blocks }: Made,
   before: Uint8Array,
   facts: readonly Fact[] = [],
@@ -157,6 +158,7 @@ const moveHighWater = async (
       bytes_total: "mark.bytes_total - given.bytes_total",
     }),
     parts(logBlocks, blocks, { reached_ms: `greatest(given.reached_ms, ${REACHED_BEFORE})` }),
+    parts(logGuided, guided ? [{ firstCheckpoint: first, lastCheckpoint: sequence }] : []),
     parts(logFacts, facts.map(rowOf)),
     parts(logInputs, links?.inputs ?? []),
     (next) => (links === undefined ? NOTHING : linkParts(links, next)),
@@ -286,13 +288,11 @@ type CheckpointRow = CheckpointMark & {
  * One row per checkpoint with facts, ascending.
  * @throws InvalidBatchError when the batch is inconsistent
  */
-const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): CheckpointRow[] => {
+const totalsByCheckpoint = (batch: AppendBatch): CheckpointRow[] => {
+  const { first, last, marks, blocks, facts } = batch;
   const invalid = (what: string) => new InvalidBatchError(first, last.sequence, what);
   if (first > last.sequence) throw invalid("it ends before it begins");
-  const count = countOf(block);
-  if (count === null || BigInt(count) !== last.sequence - first + 1n) {
-    throw invalid("its block is not of its checkpoints");
-  }
+  if (!areOfBatch(batch)) throw invalid("its blocks are not of its checkpoints");
   const rows: CheckpointRow[] = [];
   let at = 0;
   let bytes = 0;
@@ -300,6 +300,9 @@ const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): 
   for (const mark of marks) {
     const { sequence } = mark;
     if (sequence <= reached) throw invalid(`the mark of ${sequence} is out of order`);
+    if (batch.guided && markIn(blocks, sequence) === null) {
+      throw invalid(`its blocks lack checkpoint ${sequence}, which is marked`);
+    }
     reached = sequence;
     const before = at;
     for (let fact = facts[at]; fact?.checkpoint === sequence; fact = facts[at]) {
@@ -313,4 +316,14 @@ const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): 
     throw invalid(`a fact of ${stray.checkpoint} is out of order or unmarked`);
   if (reached > last.sequence) throw invalid(`the mark of ${reached} is outside`);
   return rows;
+};
+
+/** Whether pieces ascend from the first checkpoint to the last, with gaps only if guided. */
+const areOfBatch = ({ first, last, blocks, guided = false }: AppendBatch): boolean => {
+  let next = first;
+  for (const piece of blocks) {
+    if (!countOf(piece) || piece.first < next || (piece.first > next && !guided)) return false;
+    next = nextAfter(piece);
+  }
+  return blocks.length > 0 && next === last.sequence + 1n;
 };

@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { base58, readBase58 } from "../values/base58.ts";
-import type { Block, CheckpointMark } from "./fact.ts";
+import type { Block, BlockPiece, CheckpointMark } from "./fact.ts";
 import type { logBlocks } from "./tables.ts";
 
 const TIME_BYTES = 8;
@@ -65,6 +65,25 @@ export const markAt = (
   digest: base58(digests, index * DIGEST_BYTES),
 });
 
+/** A checkpoint of these ascending pieces; null when none has it. */
+export const markIn = (
+  pieces: readonly BlockPiece[],
+  checkpoint: bigint,
+): CheckpointMark | null => {
+  let [low, high] = [0, pieces.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((pieces[middle]?.first ?? 0n) <= checkpoint) low = middle + 1;
+    else high = middle;
+  }
+  const piece = pieces[low - 1];
+  if (piece === undefined || checkpoint >= nextAfter(piece)) return null;
+  return markAt(piece.first, piece, Number(checkpoint - piece.first));
+};
+
+/** The checkpoint after a piece. */
+export const nextAfter = (piece: BlockPiece): bigint => piece.first + BigInt(countOf(piece) ?? 0);
+
 /** Index of the first time of at least `leastMs`; -1 without one. */
 export const firstReaching = (times: Uint8Array, leastMs: bigint): number => {
   for (let index = 0; index < times.length / TIME_BYTES; index += 1) {
@@ -77,29 +96,30 @@ const timeAt = (times: Uint8Array, index: number): bigint =>
   Buffer.from(times.buffer, times.byteOffset, times.byteLength).readBigUInt64BE(index * TIME_BYTES);
 
 /**
- * Rows of a block that begins with `first`.
- * @param reachedMs latest known time before it
+ * Rows of these pieces.
+ * @param reachedMs latest known time before them
  */
 export const blockRows = (
-  first: bigint,
-  block: Block,
+  pieces: readonly BlockPiece[],
   { reachedMs, filled }: { readonly reachedMs: bigint; readonly filled: boolean },
 ): (typeof logBlocks.$inferSelect)[] => {
   const rows: (typeof logBlocks.$inferSelect)[] = [];
   let reached = reachedMs;
-  const total = block.times.length / TIME_BYTES;
-  for (let at = 0; at < total; at += BLOCK_CHECKPOINTS) {
-    const end = Math.min(at + BLOCK_CHECKPOINTS, total);
-    const times = block.times.subarray(at * TIME_BYTES, end * TIME_BYTES);
-    reached = latestOf(times, reached);
-    rows.push({
-      firstCheckpoint: first + BigInt(at),
-      count: end - at,
-      times,
-      digests: block.digests.subarray(at * DIGEST_BYTES, end * DIGEST_BYTES),
-      reachedMs: reached,
-      filled,
-    });
+  for (const { first, ...block } of pieces) {
+    const total = block.times.length / TIME_BYTES;
+    for (let at = 0; at < total; at += BLOCK_CHECKPOINTS) {
+      const end = Math.min(at + BLOCK_CHECKPOINTS, total);
+      const times = block.times.subarray(at * TIME_BYTES, end * TIME_BYTES);
+      reached = latestOf(times, reached);
+      rows.push({
+        firstCheckpoint: first + BigInt(at),
+        count: end - at,
+        times,
+        digests: block.digests.subarray(at * DIGEST_BYTES, end * DIGEST_BYTES),
+        reachedMs: reached,
+        filled,
+      });
+    }
   }
   return rows;
 };

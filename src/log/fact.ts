@@ -97,12 +97,23 @@ export type Block = {
   readonly digests: Uint8Array;
 };
 
+/** A block with its first checkpoint. */
+export type BlockPiece = Block & { readonly first: bigint };
+
 export type AppendBatch = Omit<FactBatch, "facts"> & {
   readonly facts: readonly ReadFact[];
   /** Marks of checkpoints with facts, ascending: a batch that is read back can end at any. */
   readonly marks: readonly CheckpointMark[];
-  /** Time and digest of every checkpoint. */
-  readonly block: Block;
+  /**
+   * Time and digest of every checkpoint that was read, ascending; the last piece ends with `last`.
+   */
+  readonly blocks: readonly BlockPiece[];
+  /**
+   * Only the checkpoints in `blocks` were read: others have nothing of the contract. Without it
+   * `blocks` leave no gap. Its checkpoints have a proof each, and those that end an epoch are among
+   * them, as they name the committees.
+   */
+  readonly guided?: boolean | undefined;
   /** Packages whose facts are kept from their publication in this batch on, in chain order. */
   readonly joined?: readonly JoinedPackage[];
   /** Proofs of these checkpoints, ascending. */

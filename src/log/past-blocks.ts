@@ -97,7 +97,7 @@ export const fillIn = async (on: Transactor, stretch: PastStretch, block: Block)
   const { next: first, reachedMs } = stretch;
   const count = countOf(block) ?? 0;
   const next = first + BigInt(count);
-  const rows = blockRows(first, block, { reachedMs, filled: true });
+  const rows = blockRows([{ first, ...block }], { reachedMs, filled: true });
   await on.transaction(async ({ sql }) => {
     const withFacts = await sql<{ checkpoint: bigint; digest: string; timestamp_ms: bigint }[]>`
       select checkpoint, digest, timestamp_ms from log_checkpoints

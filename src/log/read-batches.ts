@@ -1,19 +1,21 @@
 /** Reads the log back as batches that another log can append. */
 import type { Sql } from "../database/connect.ts";
 import { columnsByKey } from "../database/table-rows.ts";
+import { lowest } from "../values/bigints.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { countOf, markAt } from "./block.ts";
-import { blockBetween } from "./blocks.ts";
+import { countOf, markAt, markIn } from "./block.ts";
+import { areWhole, blocksBetween, readUpTo } from "./blocks.ts";
 import { LogChangedError } from "./chain.ts";
 import type {
   AppendBatch,
-  Block,
+  BlockPiece,
   CheckpointMark,
   JoinedPackage,
   LogCommittee,
   ReadFact,
   StretchProof,
 } from "./fact.ts";
+import { guidedFrom } from "./guided.ts";
 import {
   type FactRequest,
   factOf,
@@ -46,7 +48,7 @@ export class LogUnfilledError extends Error {
 }
 
 /**
- * Batches in order, without gaps, from `from` through `last`.
+ * Batches in order, without gaps, from `from` through `last`; a guided range has its own.
  * @throws LogUnfilledError (wait) when times, digests or input versions are not filled in
  */
 export async function* readBatches(
@@ -54,10 +56,17 @@ export async function* readBatches(
   { begin, from, last, maxCheckpoints, ...limits }: BatchRequest,
 ): AsyncGenerator<AppendBatch> {
   for (let first = from; first <= last; ) {
-    const most = first + BigInt(maxCheckpoints) - 1n;
-    const upTo = most < last ? most : last;
-    const end = await planBatch(sql, { from: first, upTo, ...limits });
-    const batch = await readBatch(sql, begin, first, end?.sequence ?? upTo);
+    const guided = await guidedFrom({ sql }, first);
+    const isGuided = guided !== null && guided.first <= first;
+    const end = isGuided ? guided.last : guided === null ? last : guided.first - 1n;
+    const bound = lowest(end, last);
+    const upTo = isGuided
+      ? await readUpTo(sql, first, bound, maxCheckpoints)
+      : lowest(first + BigInt(maxCheckpoints) - 1n, bound);
+    // Nothing was read between here and `last`.
+    if (upTo === null) return;
+    const planned = await planBatch(sql, { from: first, upTo, ...limits });
+    const batch = await readBatch(sql, begin, first, planned?.sequence ?? upTo, isGuided);
     yield batch;
     first = batch.last.sequence + 1n;
   }
@@ -67,31 +76,38 @@ const readBatch = async (
   sql: Sql,
   begin: bigint,
   first: bigint,
-  last: bigint,
+  upTo: bigint,
+  guided: boolean,
 ): Promise<AppendBatch> => {
-  const block = await blockBetween(sql, first, last);
-  if (block === null) throw new LogUnfilledError("times and digests", first);
+  const blocks = await blocksBetween(sql, first, upTo);
+  const end = blocks.at(-1);
+  const last = end && markAt(end.first, end, (countOf(end) ?? 0) - 1);
+  if (last?.sequence !== upTo || (!guided && !areWhole(blocks, first))) {
+    throw new LogUnfilledError("times and digests", first);
+  }
   const [facts, proofs, committees, joined] = await Promise.all([
-    factsBetween(sql, first, last),
-    proofsBetween(sql, begin, first, last),
-    committeesBetween(sql, first, last),
-    joinedBetween(sql, first, last),
+    factsBetween(sql, first, upTo),
+    proofsBetween(sql, begin, first, upTo),
+    committeesBetween(sql, first, upTo),
+    joinedBetween(sql, first, upTo),
   ]);
-  const marks = marksOf(first, block, facts);
-  const end = markAt(first, block, (countOf(block) ?? 0) - 1);
-  return { first, last: end, marks, block, facts, joined, proofs, committees };
+  const marks = marksOf(blocks, facts);
+  return { first, last, marks, blocks, guided, facts, joined, proofs, committees };
 };
 
 /** Marks of the checkpoints that have facts, ascending. */
 export const marksOf = (
-  first: bigint,
-  block: Block,
+  blocks: readonly BlockPiece[],
   facts: readonly ReadFact[],
 ): readonly CheckpointMark[] => {
   const marks: CheckpointMark[] = [];
   for (const { checkpoint } of facts) {
     if (marks.at(-1)?.sequence === checkpoint) continue;
-    marks.push(markAt(first, block, Number(checkpoint - first)));
+    const mark = markIn(blocks, checkpoint);
+    if (mark === null) {
+      throw new LogChangedError({ checkpoint, what: "it has facts, but log_blocks lacks it" });
+    }
+    marks.push(mark);
   }
   return marks;
 };

@@ -218,6 +218,43 @@ export const logHighWater = pgTable(
   (t) => [check("log_high_water_one_row", sql`${t.id} = 1`)],
 );
 
+/**
+ * Ranges that were read guided: one row per guided batch, whose checkpoints without a row in
+ * `log_blocks` were not read. Never updated or deleted (drizzle/0027_guided.sql).
+ */
+export const logGuided = pgTable("log_guided", {
+  firstCheckpoint: int8("first_checkpoint").primaryKey(),
+  /** Was read. */
+  lastCheckpoint: int8("last_checkpoint").notNull(),
+});
+
+/** Verified checkpoints that guided reading has found and not appended yet. */
+export const logFound = pgTable("log_found", {
+  checkpoint: int8("checkpoint").primaryKey(),
+  /** Its transactions with facts, as `makeExcerpt` writes it. */
+  excerpt: bytea("excerpt").notNull(),
+});
+
+/**
+ * Verified summaries of checkpoints in guided ranges that were not read. Never updated or deleted
+ * (drizzle/0027_guided.sql).
+ */
+export const logSummaries = pgTable(
+  "log_summaries",
+  {
+    checkpoint: int8("checkpoint").primaryKey(),
+    digest: text("digest").notNull(),
+    timestampMs: int8("timestamp_ms").notNull(),
+    epoch: int8("epoch").notNull(),
+    /** BCS of `CheckpointSummary`. */
+    summary: bytea("summary").notNull(),
+    /** As in `log_proofs`. */
+    signature: bytea("signature").notNull(),
+    signers: bytea("signers").notNull(),
+  },
+  (t) => [index("log_summaries_in_time").on(t.timestampMs, t.checkpoint)],
+);
+
 /** Coin types in the log, with their decimals. */
 export const logCoins = pgTable(
   "log_coins",

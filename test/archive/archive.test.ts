@@ -194,11 +194,13 @@ test("an import goes on after a kill, and refuses a database with another log", 
 test("another digest with every hash recomputed is found by the validators' signatures", async () => {
   const dir = await exported("digest");
   await forged(dir, (batch) => {
-    const digests = Buffer.from(batch.block.digests);
+    const [block] = batch.blocks;
+    if (block === undefined) throw new Error("a chunk has blocks");
+    const digests = Buffer.from(block.digests);
     const { lastCheckpoint = 0n } = batch.proofs?.[0] ?? {};
     const at = Number(lastCheckpoint - batch.first) * 32;
     digests.writeUInt8(digests.readUInt8(at) ^ 1, at);
-    return { ...batch, block: { ...batch.block, digests } };
+    return { ...batch, blocks: [{ ...block, digests }] };
   });
   const { code, stderr } = await runCommand(["archive", "verify", dir], {});
   expect(code).toBe(1);

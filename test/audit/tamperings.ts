@@ -739,6 +739,10 @@ export const TAMPERINGS: readonly Tampering[] = [
 export const OUTSIDE: Readonly<Record<string, string>> = {
   log_source: "the reader's last note on its source; no answer uses it",
   process_notes: "the processes' last notes on themselves; no answer uses it",
+  log_guided: "reading again into an empty database",
+  log_summaries: "validators' signatures, which each row has",
+  completeness: "`holderbook prove complete`, which proves again",
+  log_found: "guided reading, which verifies what it appends",
   log_check: "the last result of the background check: its log line, and `verify --log` now",
   replays: "the last replay: its output, and `holderbook replay` now",
   reconciliations: "the last result of the background check: its log line, and `reconcile` now",

@@ -123,7 +123,7 @@ const told = async (
   for (const checkpoint of checkpoints) {
     block.add({ ...say.batchOf([checkpoint]).last, digest: "1".repeat(32) });
   }
-  const rows = blockRows(0n, block.packed(), { reachedMs: 0n, filled: true });
+  const rows = blockRows([{ first: 0n, ...block.packed() }], { reachedMs: 0n, filled: true });
   await appendRows(database.sql, logBlocks, rows);
 };
 

@@ -15,7 +15,7 @@ import {
   appendTokenActivity,
   type TokenActivityRow,
 } from "../../src/projections/token-activity.ts";
-import { blockOf, mark, marksOf } from "../log/facts.ts";
+import { mark, marksOf, piecesOf } from "../log/facts.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { grantRows, tokenRows } from "../projections/object-rows.ts";
 import * as projections from "../projections/set-watermark.ts";
@@ -196,6 +196,7 @@ export const setHighWater = async (
   const log = await openLog(database, identity);
   const { nextCheckpoint: first } = await log.highWater();
   if (first > checkpoint) return;
-  const block = blockOf([...marksOf(first, checkpoint)].map(({ sequence }) => markOf(sequence)));
-  await log.append({ first, last: markOf(checkpoint), facts: [], marks: [], block }, []);
+  const marks = [...marksOf(first, checkpoint)].map(({ sequence }) => markOf(sequence));
+  const blocks = piecesOf(marks);
+  await log.append({ first, last: markOf(checkpoint), facts: [], marks: [], blocks }, []);
 };

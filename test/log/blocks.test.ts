@@ -9,7 +9,7 @@ import { fillIn, OtherCheckpointError, pastStretch } from "../../src/log/past-bl
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { randomFrom } from "../random.ts";
 import { forgetBlocks } from "./damage.ts";
-import { batch, blockOf, fact, filled, mark, marksOf, PACKAGE } from "./facts.ts";
+import { batch, blockOf, fact, filled, mark, marksOf, PACKAGE, piecesOf } from "./facts.ts";
 
 const FIRST = 100n;
 const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: FIRST };
@@ -52,13 +52,15 @@ test("a batch whose block does not match its checkpoints is refused whole", asyn
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const given = batch(100n, 109n);
-  const { times, digests } = given.block;
+  const { times, digests } = blockOf(marksOf(100n, 109n));
   for (const block of [
     blockOf(marksOf(100n, 108n)),
     { times, digests: digests.subarray(1) },
     { times: times.subarray(8), digests },
   ]) {
-    await expect(log.append({ ...given, block }, [])).rejects.toThrow(InvalidBatchError);
+    await expect(log.append({ ...given, blocks: [{ first: 100n, ...block }] }, [])).rejects.toThrow(
+      InvalidBatchError,
+    );
   }
   expect(await checkpointMark(database, FIRST)).toBeNull();
   expect((await log.highWater()).nextCheckpoint).toBe(FIRST);
@@ -90,7 +92,7 @@ const unsteady = (seed: number, count: number): readonly CheckpointMark[] => {
 const batchOf = (marks: readonly CheckpointMark[]) => {
   const [first, last] = [marks.at(0), marks.at(-1)];
   if (first === undefined || last === undefined) throw new Error("a batch has checkpoints");
-  return { first: first.sequence, last, marks: [], facts: [], block: blockOf(marks) };
+  return { first: first.sequence, last, marks: [], facts: [], blocks: piecesOf(marks) };
 };
 
 const secondOf = ({ timestampMs }: CheckpointMark) => timestampMs / 1000n;

@@ -1,7 +1,14 @@
 /** Facts and batches for tests of the log and of pipelines: plain, small, one coin type. */
 import { createHash } from "node:crypto";
 import { createBlockBuilder } from "../../src/log/block.ts";
-import type { AppendBatch, Block, CheckpointMark, Fact, ReadFact } from "../../src/log/fact.ts";
+import type {
+  AppendBatch,
+  Block,
+  BlockPiece,
+  CheckpointMark,
+  Fact,
+  ReadFact,
+} from "../../src/log/fact.ts";
 import { base58 } from "../../src/values/base58.ts";
 
 export const PACKAGE = `0x${"5e".repeat(32)}`;
@@ -63,6 +70,17 @@ export const blockOf = (marks: Iterable<CheckpointMark>): Block => {
   return builder.packed();
 };
 
+/** Runs of these ascending checkpoints. */
+export const piecesOf = (marks: Iterable<CheckpointMark>): readonly BlockPiece[] => {
+  const pieces: CheckpointMark[][] = [];
+  for (const one of marks) {
+    const last = pieces.at(-1);
+    if (last?.at(-1)?.sequence === one.sequence - 1n) last.push(one);
+    else pieces.push([one]);
+  }
+  return pieces.map((piece) => ({ first: piece[0]?.sequence ?? 0n, ...blockOf(piece) }));
+};
+
 /** The marks of checkpoints `first` to `last`. */
 export function* marksOf(first: bigint, last: bigint): Generator<CheckpointMark> {
   for (let sequence = first; sequence <= last; sequence += 1n) yield mark(sequence);
@@ -78,7 +96,18 @@ export const batch = (
   last: mark(last),
   facts,
   marks: [...new Set(facts.map((fact) => fact.checkpoint))].map(mark),
-  block: blockOf(marksOf(first, last)),
+  blocks: piecesOf(marksOf(first, last)),
+});
+
+/** The guided batch from `first` on that read these checkpoints. */
+export const guidedBatch = (
+  first: bigint,
+  read: readonly bigint[],
+  facts: readonly ReadFact[] = [],
+): AppendBatch => ({
+  ...batch(first, read.at(-1) ?? first, facts),
+  blocks: piecesOf(read.map(mark)),
+  guided: true,
 });
 
 /** Checkpoints `first` to `last`, each with `perCheckpoint` events of one transaction each. */

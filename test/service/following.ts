@@ -5,7 +5,7 @@ import { openLog } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { registerPipeline } from "../../src/pipelines/register.ts";
-import { blockOf } from "../log/facts.ts";
+import { piecesOf } from "../log/facts.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Reads checkpoints of a ledger into the log and every projection: from checkpoint 0 on, or from where a copy is. */
@@ -33,7 +33,7 @@ export const follow = async (
           first: first.sequence,
           last,
           marks: seen.map(({ mark }) => mark),
-          block: blockOf(seen.map(({ mark }) => mark)),
+          blocks: piecesOf(seen.map(({ mark }) => mark)),
           facts: seen.flatMap(({ facts }) => facts),
         },
         seen.flatMap(({ coins }) => coins),

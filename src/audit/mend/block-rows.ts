@@ -70,7 +70,10 @@ export const blockChanges = async (
   const before = await placeBefore(sql, from);
   const made = (filled: boolean) => {
     const follows = before.next !== null && before.filled === filled;
-    const rows = blockRows(from, block, { reachedMs: follows ? before.reachedMs : 0n, filled });
+    const rows = blockRows([{ first: from, ...block }], {
+      reachedMs: follows ? before.reachedMs : 0n,
+      filled,
+    });
     return { rows, links: blockLinks(follows ? before.hash : START, rows) };
   };
   const [first] = stored;

@@ -160,7 +160,8 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
             const { first, last, marks, block, facts, joined, coins, ...took } = building;
             building = null;
             other.wake();
-            const batch = { first, last, marks, block: block.packed(), facts, joined };
+            const blocks = [{ first, ...block.packed() }];
+            const batch = { first, last, marks, blocks, facts, joined };
             return { ...took, coins, batch };
           }
           await other.since(other.mark(), due, signal);

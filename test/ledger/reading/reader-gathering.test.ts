@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type BatchBounds, createGathering } from "../../../src/ledger/reading/gathering.ts";
 import { factBytes } from "../../../src/log/fact.ts";
-import { blockOf, COIN, fact, mark, marksOf, PACKAGE } from "../../log/facts.ts";
+import { COIN, fact, mark, marksOf, PACKAGE, piecesOf } from "../../log/facts.ts";
 
 const roomy: BatchBounds = { facts: 1_000, bytes: 1 << 30, checkpoints: 1_000, ageMs: 60_000 };
 const never = new AbortController().signal;
@@ -28,7 +28,7 @@ test("a batch holds its checkpoints in order, marks those with facts, and counts
     first: 5n,
     last: mark(7n),
     marks: [mark(6n)],
-    block: blockOf(marksOf(5n, 7n)),
+    blocks: piecesOf(marksOf(5n, 7n)),
     facts: [fact(6n, 0), fact(6n, 1)],
     joined: [{ address: PACKAGE, checkpoint: 6n, transaction: 0 }],
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { keepProgress } from "../../../src/ledger/reading/progress.ts";
-import { blockOf, fact, mark, marksOf } from "../../log/facts.ts";
+import { fact, mark, marksOf, piecesOf } from "../../log/facts.ts";
 
 /** An append of checkpoints up to `last`. */
 const appended = (first: bigint, last: bigint, facts = 0) => ({
@@ -8,7 +8,7 @@ const appended = (first: bigint, last: bigint, facts = 0) => ({
     first,
     last: mark(last),
     marks: [],
-    block: blockOf(marksOf(first, last)),
+    blocks: piecesOf(marksOf(first, last)),
     facts: Array.from({ length: facts }, (_, transaction) => fact(last, transaction)),
   },
   coins: [],
