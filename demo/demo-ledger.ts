@@ -35,6 +35,11 @@ export type DemoOptions = {
   readonly noise?: number | undefined;
   /** Average actions per checkpoint, unrelated ones included: 0 to 1,000; 2 by default. */
   readonly actionsPerCheckpoint?: number | undefined;
+  /**
+   * Share of calls of the contract that another package makes, 0 to 1; 0 by default. When above 0,
+   * treasuries too are created by the coins' packages.
+   */
+  readonly foreign?: number | undefined;
   /** Checkpoints of an epoch: 2 to 1,000,000; 300 by default. */
   readonly epochLength?: number | undefined;
   /** Time of checkpoint 0, Unix ms. */
@@ -260,5 +265,6 @@ const paceOf = (options: DemoOptions): Pace => {
       1_000,
     ),
     epochLength: BigInt(whole("epochLength", epochLength, 2, 1_000_000)),
+    ...(options.foreign && { foreign: bounded("foreign", options.foreign, 0, 1) }),
   };
 };

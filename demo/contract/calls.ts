@@ -14,6 +14,7 @@ import {
 import { grantRole, revokeRole } from "./roles.ts";
 import {
   type ContractFunction,
+  type ForeignCaller,
   runningPackage,
   type Securities,
   treasuryOf,
@@ -64,17 +65,23 @@ export type Call<Name extends FunctionName = FunctionName> = {
 /** Typed so that a name and its arguments match. */
 const byName: { readonly [Name in FunctionName]: ContractFunction<Arguments[Name]> } = functions;
 
-/** One programmable transaction with a command per call, of the newest package version. */
+/**
+ * One programmable transaction with a command per call.
+ * @param through a package that calls ours; otherwise our newest version is called directly
+ */
 export const draftOf = <Name extends FunctionName>(
   calls: readonly Call<Name>[],
   state: Securities,
+  through?: ForeignCaller,
 ): Draft => {
   const draft = new Draft();
   for (const { function: name, args } of calls) {
     const called = byName[name];
     const treasury = treasuryOf(state, args.coinType).id;
     draft.call(
-      { package: runningPackage(state), function: called.name },
+      through === undefined
+        ? { package: runningPackage(state), function: called.name }
+        : { package: through.package, function: `${through.module}::${functionOf(called.name)}` },
       [args.coinType, ...(called.moreTypes?.(args) ?? [])],
       called
         .inputs({ ...args, treasury })
@@ -91,10 +98,14 @@ export const runCalls = <Name extends FunctionName>(
   execution: Execution,
   calls: readonly Call<Name>[],
   state: Securities,
+  through?: ForeignCaller,
 ): void => {
   for (const [index, { function: name, args }] of calls.entries()) {
     execution.command = index;
     const called = byName[name];
-    called.run({ execution, state, coinType: args.coinType, by: called.name }, args);
+    const { coinType } = args;
+    called.run({ execution, state, coinType, by: called.name, ...(through && { through }) }, args);
   }
 };
+
+const functionOf = (name: string): string => name.slice(name.indexOf("::") + 2);

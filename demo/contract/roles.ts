@@ -16,6 +16,7 @@ import {
   definedBy,
   ensure,
   ensureRole,
+  type ForeignCaller,
   hasRole,
   type RunningCall,
   roleType,
@@ -29,6 +30,7 @@ export const createTreasury = (
   execution: Execution,
   state: Securities,
   coinType: string,
+  through?: ForeignCaller,
 ): string => {
   const table = (): Table => ({ id: execution.newId(), size: 0n });
   const treasury = {
@@ -57,7 +59,13 @@ export const createTreasury = (
     contents: treasuryContents(treasury, 0n),
     owner: "share",
   });
-  const call = { execution, state, coinType, by: "controlled_treasury::create" };
+  const call = {
+    execution,
+    state,
+    coinType,
+    by: "controlled_treasury::create",
+    ...(through && { through }),
+  };
   changeRole(call, execution.sender, roleType(state, "ContractAdmin"), true);
   return treasury.id;
 };

@@ -47,7 +47,11 @@ export type RunningCall = {
   readonly coinType: string;
   /** `module::function` */
   readonly by: string;
+  readonly through?: ForeignCaller;
 };
+
+/** A module of another package whose functions call ours by the same names. */
+export type ForeignCaller = { readonly package: string; readonly module: string };
 
 /** A function of the package: how to call it, and its code. */
 export type ContractFunction<Args> = {
@@ -161,7 +165,7 @@ export const writeTreasury = (
  * @param name `module::Name` of the event's type
  */
 export const announce = <Details extends object>(
-  { execution, state, coinType, by }: RunningCall,
+  { execution, state, coinType, by, through }: RunningCall,
   name: string,
   contents: Uint8Array,
   log: (EventPlace & Details)[],
@@ -169,7 +173,7 @@ export const announce = <Details extends object>(
 ): void => {
   const eventSeq = execution.events.length;
   execution.emit(
-    { package: runningPackage(state), module: by.slice(0, by.indexOf("::")) },
+    through ?? { package: runningPackage(state), module: by.slice(0, by.indexOf("::")) },
     typeOf(state, name, coinType),
     contents,
   );

@@ -220,8 +220,12 @@ const openTreasury = (
 ): void => {
   const { securities } = stage.world;
   const draft = new Draft();
+  const [coinPackage = "", module = ""] = coin.coinType.split("::");
+  const through = stage.pace.foreign === undefined ? undefined : { package: coinPackage, module };
   draft.call(
-    { package: runningPackage(securities), function: "controlled_treasury::create" },
+    through === undefined
+      ? { package: runningPackage(securities), function: "controlled_treasury::create" }
+      : { package: through.package, function: `${through.module}::create` },
     [coin.coinType],
     [draft.owned(caps.treasuryCap)],
   );
@@ -237,7 +241,7 @@ const openTreasury = (
     };
     execution.set(securities.model.coins, coin.coinType, model);
     execution.remove(caps.treasuryCap);
-    const treasuryId = createTreasury(execution, securities, coin.coinType);
+    const treasuryId = createTreasury(execution, securities, coin.coinType, through);
     execution.set(securities.model.coins, coin.coinType, { ...model, treasuryId });
   });
 };

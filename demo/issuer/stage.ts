@@ -13,8 +13,8 @@ import {
   runCalls,
 } from "../contract/calls.ts";
 import { address, u64 } from "../contract/layouts.ts";
-import type { Securities } from "../contract/securities.ts";
-import type { Dice, Roster } from "../random.ts";
+import type { ForeignCaller, Securities } from "../contract/securities.ts";
+import { chance, type Dice, type Roster } from "../random.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
 
 /** State of a simulation between checkpoints: plain data, to be saved. */
@@ -39,6 +39,8 @@ export type Pace = {
   /** Average actions per checkpoint after the opening. */
   readonly actionsPerCheckpoint: number;
   readonly epochLength: bigint;
+  /** Share of transactions that call the contract through another package; absent: none. */
+  readonly foreign?: number;
 };
 
 /** The open checkpoint and its context. */
@@ -76,9 +78,17 @@ export const transactAll = <Name extends FunctionName>(
   calls: readonly Call<Name>[],
 ): Outcome => {
   const { securities } = stage.world;
-  return perform(stage, sender, draftOf(calls, securities), (execution) =>
-    runCalls(execution, calls, securities),
+  const through = foreignCaller(stage);
+  return perform(stage, sender, draftOf(calls, securities, through), (execution) =>
+    runCalls(execution, calls, securities, through),
   );
+};
+
+/** Draws only where the pace says so: ledgers without foreign calls keep their bytes. */
+const foreignCaller = ({ world, pace }: Stage): ForeignCaller | undefined => {
+  const [, exchange] = world.foreignPackages;
+  if (pace.foreign === undefined || exchange === undefined) return undefined;
+  return chance(world.dice, pace.foreign) ? { package: exchange, module: "pool" } : undefined;
 };
 
 /**

@@ -194,3 +194,23 @@ test("checkpoints, epochs, heads and metadata are those of the ledger", async ()
   expect(object.object?.version).toBe(demo.object(treasury)?.version);
   expect(ledger.metadataOf(coin?.coinType ?? "")).toMatch(/^0x/);
 });
+
+test("claims and splits through a foreign package are listed by their objects alone", () => {
+  const foreign = listedDemo({ seed: "lists", foreign: 0.5 }, 300);
+  const { packages, foreignPackages, coinTypes } = foreign.demo;
+  const digests = (key: string) => foreign.listed(key).map(({ digest }) => digest);
+  const ofContract = new Set(
+    packages.flatMap((address) => [...digests(`call ${address}`), ...digests(`event ${address}`)]),
+  );
+  const [, exchange = ""] = foreignPackages;
+  const hidden = (name: string) =>
+    digests(`call ${exchange}::pool::${name}`).filter((digest) => !ofContract.has(digest));
+
+  expect(hidden("claim_into").length).toBeGreaterThan(0);
+  expect(hidden("split").length).toBeGreaterThan(0);
+  for (const { coinType, treasuryId } of coinTypes) {
+    const [created] = foreign.listed(`object ${treasuryId}`);
+    const [coinPackage = ""] = coinType.split("::");
+    expect(digests(`call ${coinPackage}`)).toContain(created?.digest);
+  }
+});
