@@ -32,9 +32,15 @@ export class BelowIndexError extends SourceError {
 export class IndexStuckError extends SourceError {
   override readonly name = "IndexStuckError";
 
-  constructor(node: string, wanted: string, at: string, requests: number) {
+  /** @param state how far the list is complete, null: not at all; requests since then */
+  constructor(
+    node: string,
+    wanted: string,
+    { covered, requests }: { readonly covered: bigint | null; readonly requests: number },
+  ) {
+    const state = covered === null ? "none of it is complete" : `complete through ${covered} only`;
     super(
-      `${node}: ${wanted} made no progress over ${requests} requests; it is complete ${at}. ` +
+      `${node}: ${wanted} made no progress over ${requests} requests: ${state}. ` +
         "If this persists, name another node (INDEX_SOURCE)",
     );
   }

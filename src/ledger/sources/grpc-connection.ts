@@ -1,18 +1,19 @@
-import { ChannelCredentials } from "@grpc/grpc-js";
-import { SuiGrpcClient } from "@mysten/sui/grpc";
-import { GrpcTransport } from "@protobuf-ts/grpc-transport";
-import type { RpcOptions, UnaryCall } from "@protobuf-ts/runtime-rpc";
 import { highest } from "../../values/bigints.ts";
-import { followingAbort } from "../../waiting/following-abort.ts";
 import { Setback } from "./fetch-attempts.ts";
+import {
+  type GrpcBounds,
+  GrpcMessageTooLargeError,
+  type GrpcNode,
+  isNotOffered,
+  openGrpcCalls,
+} from "./grpc-calls.ts";
 import {
   getCheckpoint,
   readMaskOf,
-  retryDelayMs,
   type StreamedCheckpoint,
   subscribeCheckpoints,
 } from "./grpc-messages.ts";
-import { CheckpointTooLargeError, SourceRefusedError } from "./source-errors.ts";
+import { CheckpointTooLargeError } from "./source-errors.ts";
 
 export type NodeInfo = {
   /** Base58 digest of the genesis checkpoint. */
@@ -21,12 +22,6 @@ export type NodeInfo = {
   readonly newest: bigint;
   /** First checkpoint available with its objects. */
   readonly firstAvailable: bigint;
-};
-
-export type GrpcBounds = {
-  /** Timeout of one answer, ms. */
-  readonly answerMs: number;
-  readonly maxMessageBytes: number;
 };
 
 /** Events of a subscription, until `ended` or abort. */
@@ -54,62 +49,14 @@ export type GrpcConnection = {
   close(): void;
 };
 
-/** Bytes; HTTP/2's default of 64 KiB would wait for a round trip each. */
-const FLOW_CONTROL_WINDOW = 16 * 1024 * 1024;
-
-/**
- * @param description for messages
- * @param host name or address with port
- * @param headers sent with every call, such as a provider's key
- */
+/** @param certificates whether to request the validators' signatures */
 export const connectGrpc = (
-  {
-    description,
-    host,
-    tls,
-    headers,
-    certificates,
-  }: {
-    readonly description: string;
-    readonly host: string;
-    readonly tls: boolean;
-    readonly headers: Readonly<Record<string, string>>;
-    /** Whether to request the validators' signatures. */
-    readonly certificates: boolean;
-  },
-  { answerMs, maxMessageBytes }: GrpcBounds,
+  { certificates, ...node }: GrpcNode & { readonly certificates: boolean },
+  bounds: GrpcBounds,
 ): GrpcConnection => {
-  const transport = new GrpcTransport({
-    host,
-    channelCredentials: tls ? ChannelCredentials.createSsl() : ChannelCredentials.createInsecure(),
-    meta: { ...headers },
-    clientOptions: {
-      "grpc.max_receive_message_length": maxMessageBytes,
-      "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW,
-      // Detects a dead connection within 40 s, also under a silent stream.
-      "grpc.keepalive_time_ms": 30_000,
-      "grpc.keepalive_timeout_ms": 10_000,
-      "grpc.initial_reconnect_backoff_ms": 250,
-      "grpc.max_reconnect_backoff_ms": 10_000,
-      // Retries are counted and logged in fetch-attempts.ts.
-      "grpc.enable_retries": 0,
-    },
-  });
+  const { description } = node;
+  const { transport, client, ask, failed } = openGrpcCalls(node, bounds);
   const readMask = readMaskOf(certificates);
-  const client = new SuiGrpcClient({ network: "as-configured", transport });
-
-  /** With an abort signal of its own, because the transport never detaches. */
-  const ask = async <Answer extends object>(
-    call: (options: RpcOptions) => UnaryCall<object, Answer>,
-    signal: AbortSignal,
-  ): Promise<Answer> => {
-    using own = followingAbort(signal);
-    own.signal.throwIfAborted();
-    return await call({ abort: own.signal, timeout: answerMs }).response;
-  };
-
-  const failed = (error: unknown, wanted: string, signal: AbortSignal): unknown =>
-    signal.aborted ? signal.reason : grpcFailure(error, description, wanted);
 
   return {
     info: async (signal) => {
@@ -207,67 +154,4 @@ export const connectGrpc = (
     },
     close: () => transport.close(),
   };
-};
-
-/** Maximum pause that a node can request, ms. */
-const LONGEST_PAUSE_MS = 15 * 60_000;
-
-/** Not there, or not yet. */
-const ABSENT: ReadonlySet<string> = new Set(["NOT_FOUND", "OUT_OF_RANGE"]);
-
-/** Retrying gives the same answer. */
-const REFUSED: ReadonlySet<string> = new Set([
-  "UNAUTHENTICATED",
-  "PERMISSION_DENIED",
-  "INVALID_ARGUMENT",
-  "FAILED_PRECONDITION",
-  "UNIMPLEMENTED",
-]);
-
-/** A failed call of `@protobuf-ts`. */
-type RpcFailure = Error & { readonly code: string; readonly meta: Record<string, unknown> };
-
-const isRpcFailure = (error: unknown): error is RpcFailure =>
-  error instanceof Error &&
-  "code" in error &&
-  typeof error.code === "string" &&
-  "meta" in error &&
-  typeof error.meta === "object" &&
-  error.meta !== null;
-
-/** Larger than our limit; the library reports RESOURCE_EXHAUSTED. */
-class GrpcMessageTooLargeError extends Error {
-  override readonly name = "GrpcMessageTooLargeError";
-}
-
-/**
- * Classifies a failed call: null for "not there (yet)", `Setback` (retry) with the pause requested,
- * `SourceRefusedError` (stop), or `GrpcMessageTooLargeError`. Other errors are returned unchanged.
- *
- * @param wanted for messages
- */
-const grpcFailure = (error: unknown, source: string, wanted: string): unknown => {
-  if (!isRpcFailure(error)) return error;
-  if (ABSENT.has(error.code)) return null;
-  const answer = `${error.code}: ${error.message}`;
-  if (REFUSED.has(error.code)) {
-    return new SourceRefusedError(source, wanted, answer, { cause: error });
-  }
-  if (error.code === "RESOURCE_EXHAUSTED" && /larger than max/.test(error.message)) {
-    return new GrpcMessageTooLargeError(error.message, { cause: error });
-  }
-  // Transient: overload, a broken connection or an unwell node.
-  return new Setback("push-back", answer, pauseOf(error), error);
-};
-
-/** Whether the node does not offer the call. */
-export const isNotOffered = (error: unknown): boolean =>
-  error instanceof SourceRefusedError &&
-  isRpcFailure(error.cause) &&
-  error.cause.code === "UNIMPLEMENTED";
-
-const pauseOf = ({ meta }: RpcFailure): number => {
-  const details = meta["grpc-status-details-bin"];
-  const delay = typeof details === "string" ? retryDelayMs(details) : null;
-  return delay === null || Number.isNaN(delay) ? 0 : Math.min(LONGEST_PAUSE_MS, Math.max(0, delay));
 };

@@ -11,7 +11,8 @@ import {
   type NetworkOptions,
   Setback,
 } from "./fetch-attempts.ts";
-import { connectGrpc, type GrpcBounds, isNotOffered, type NodeInfo } from "./grpc-connection.ts";
+import { type GrpcBounds, isNotOffered } from "./grpc-calls.ts";
+import { connectGrpc, type NodeInfo } from "./grpc-connection.ts";
 import type { CheckpointRange, CheckpointSource } from "./source.ts";
 import { NO_OBSERVER, reporting } from "./source-contact.ts";
 import {

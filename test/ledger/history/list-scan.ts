@@ -59,15 +59,20 @@ export class ListRefusal extends Error {
 const { QueryEndReason } = GrpcTypes;
 
 /**
- * Answers a list request as the network's nodes do, ascending only.
+ * Answers a list request as the network's nodes do; with a filter in ascending order only.
  * @throws ListRefusal
  */
 export function* scanList(
   ledger: ListedLedger,
   lane: Lane,
-  { startCheckpoint, endCheckpoint, filter, options }: ListRequest,
+  request: ListRequest,
   limits: ListLimits,
 ): Generator<Frame> {
+  const { startCheckpoint, endCheckpoint, filter, options } = request;
+  if (filter === undefined) {
+    yield* unfiltered(ledger, lane, request, limits);
+    return;
+  }
   if (options?.ordering === GrpcTypes.Ordering.DESCENDING || options?.before !== undefined) {
     throw new ListRefusal("INVALID_ARGUMENT", "this server lists in ascending order");
   }
@@ -131,6 +136,42 @@ export function* scanList(
     }
   }
   yield { cursor: cursorAt(lane, end), covered: end - 1n, end: exhausted };
+}
+
+/** Every checkpoint of the range, in either order: answers of checkpoints without a cursor alone. */
+function* unfiltered(
+  ledger: ListedLedger,
+  lane: Lane,
+  { startCheckpoint, endCheckpoint, options }: ListRequest,
+  limits: ListLimits,
+): Generator<Frame> {
+  if (lane !== "checkpoints" || options?.after !== undefined || options?.before !== undefined) {
+    throw new ListRefusal("INVALID_ARGUMENT", "this server lists all checkpoints in one answer");
+  }
+  if (startCheckpoint !== undefined && startCheckpoint < limits.floor) {
+    throw new ListRefusal("OUT_OF_RANGE", `checkpoint ${startCheckpoint} is below ${limits.floor}`);
+  }
+  const tip = limits.newest ?? ledger.newest();
+  const first = startCheckpoint ?? limits.floor;
+  const last = smallest((endCheckpoint ?? tip + 1n) - 1n, tip);
+  const isDescending = options?.ordering === GrpcTypes.Ordering.DESCENDING;
+  const most = limits.items.checkpoints;
+  const limit = BigInt(Math.max(1, Math.min(options?.limit ?? most, most)));
+  for (let sent = 0n; sent <= last - first; sent += 1n) {
+    const checkpoint = isDescending ? last - sent : first + sent;
+    const frame = {
+      item: { checkpoint, index: 0, digest: "" },
+      cursor: cursorAt(lane, checkpoint, 0),
+      covered: checkpoint,
+    };
+    if (sent + 1n === limit) {
+      yield { ...frame, end: QueryEndReason.ITEM_LIMIT };
+      return;
+    }
+    yield frame;
+  }
+  const end = isDescending ? QueryEndReason.CHECKPOINT_BOUND : QueryEndReason.LEDGER_TIP;
+  yield { cursor: cursorAt(lane, isDescending ? first : last + 1n), end };
 }
 
 const largest = (a: bigint, b: bigint): bigint => (a > b ? a : b);

@@ -195,7 +195,10 @@ const progressOf = ({ cursor, covered, end }: Frame) => ({
 
 const drained = (call: ServerWritableStream<object, object>): Promise<void> =>
   new Promise((resolve) => {
-    call.once("drain", resolve);
-    call.once("cancelled", resolve);
-    call.once("close", resolve);
+    const events = ["drain", "cancelled", "close"];
+    const done = () => {
+      for (const event of events) call.off(event, done);
+      resolve();
+    };
+    for (const event of events) call.on(event, done);
   });

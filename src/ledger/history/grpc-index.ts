@@ -1,0 +1,238 @@
+import { GrpcTypes } from "@mysten/sui/grpc";
+import {
+  askWithRetries,
+  defaultRetryPolicy,
+  type OnSetback,
+  type RetryPolicy,
+  Setback,
+} from "../sources/fetch-attempts.ts";
+import {
+  type GrpcBounds,
+  type GrpcNode,
+  grpcCodeOf,
+  isNotOffered,
+  openGrpcCalls,
+} from "../sources/grpc-calls.ts";
+import { BelowIndexError, HistoryIndexMissingError } from "./history-errors.ts";
+import type { LedgerIndex, ObjectHead } from "./ledger-index.ts";
+import { askEdge, askList, type ListAnswer, type ListRequest } from "./list-request.ts";
+import { SCAN_BOUNDS, type ScanBounds, scanLists, wantedOf } from "./list-scan.ts";
+
+export type GrpcIndexOptions = Omit<GrpcNode, "description" | "headers"> & {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly retry?: RetryPolicy;
+  readonly bounds?: GrpcBounds;
+  readonly scan?: ScanBounds;
+  readonly onSetback?: OnSetback;
+};
+
+const MIB = 1024 * 1024;
+
+/** Objects of one request for heads, and requests at the same time. */
+const HEADS = { batch: 200, concurrent: 4 };
+
+/** `google.rpc.Code` of an object that is not there. */
+const NOT_FOUND = 5;
+
+/** The lists of a full node over gRPC. Contacts nothing yet. */
+export const grpcIndex = ({
+  host,
+  tls,
+  headers = {},
+  retry = defaultRetryPolicy,
+  bounds = { answerMs: 60_000, maxMessageBytes: 16 * MIB },
+  scan = SCAN_BOUNDS,
+  onSetback,
+}: GrpcIndexOptions): LedgerIndex => {
+  const description = `grpc+${tls ? "https" : "http"}://${host}`;
+  const calls = openGrpcCalls({ description, host, tls, headers }, bounds);
+  const { client, transport, ask, failed } = calls;
+  const { ledgerService, stateService } = client;
+
+  /** Null: not there. */
+  const retried = <T extends object>(
+    wanted: string,
+    attempt: () => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T | null> =>
+    askWithRetries<T | null>(
+      {
+        source: description,
+        wanted,
+        policy: retry,
+        ...(onSetback && { onSetback }),
+        attempt: async () => {
+          try {
+            return await attempt();
+          } catch (error) {
+            const failure = failed(error, wanted, signal);
+            if (failure === null) return null;
+            throw failure;
+          }
+        },
+      },
+      signal,
+    );
+
+  /** Null also where the node does not offer the call: hints are optional. */
+  const hinted: typeof retried = async (wanted, attempt, signal) => {
+    try {
+      return await retried(wanted, attempt, signal);
+    } catch (error) {
+      if (isNotOffered(error)) return null;
+      throw error;
+    }
+  };
+
+  /** Asks for a list. */
+  const listed = async <T extends object>(
+    wanted: string,
+    first: bigint,
+    attempt: () => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> => {
+    let below = "it says no more";
+    const noting = async (): Promise<T> => {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (grpcCodeOf(error) === "OUT_OF_RANGE" && error instanceof Error) below = error.message;
+        throw error;
+      }
+    };
+    try {
+      const answer = await retried(wanted, noting, signal);
+      if (answer !== null) return answer;
+    } catch (error) {
+      if (!isNotOffered(error) || !(error instanceof Error)) throw error;
+      throw new HistoryIndexMissingError(description, "UNIMPLEMENTED", { cause: error });
+    }
+    throw new BelowIndexError(description, first, below);
+  };
+
+  const pageOf = (request: ListRequest, signal: AbortSignal): Promise<ListAnswer> =>
+    listed(
+      wantedOf(request.what, request),
+      request.first,
+      () => askList(calls, request, bounds.answerMs, signal),
+      signal,
+    );
+
+  /** The first checkpoint listed in that direction. */
+  const edge = async (ordering: GrpcTypes.Ordering, signal: AbortSignal): Promise<bigint> => {
+    const wanted = "how far its lists go";
+    const attempt = async () => {
+      const checkpoint = await askEdge(calls, ordering, bounds.answerMs, signal);
+      if (checkpoint === undefined) throw new Setback("push-back", "it lists no checkpoint");
+      return { checkpoint };
+    };
+    return (await listed(wanted, 0n, attempt, signal)).checkpoint;
+  };
+
+  const headsOf = async (
+    ids: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly [string, ObjectHead | null])[]> => {
+    const wanted = `the newest versions of ${ids.length} objects`;
+    const attempt = async () => {
+      const { objects } = await ask(
+        (options) =>
+          ledgerService.batchGetObjects(
+            {
+              requests: ids.map((objectId) => ({ objectId })),
+              readMask: { paths: ["object_id", "version", "digest", "previous_transaction"] },
+            },
+            options,
+          ),
+        signal,
+      );
+      if (objects.length !== ids.length) {
+        throw new Setback("push-back", `it answered ${objects.length} of ${ids.length} objects`);
+      }
+      return ids.map((id, n) => [id, headOf(id, objects[n])] as const);
+    };
+    const heads = await retried(wanted, attempt, signal);
+    return heads ?? ids.map((id) => [id, null] as const);
+  };
+
+  return {
+    description,
+    covers: async (signal) => {
+      const { ASCENDING, DESCENDING } = GrpcTypes.Ordering;
+      const [first, last] = await Promise.all([edge(ASCENDING, signal), edge(DESCENDING, signal)]);
+      return { first, last };
+    },
+    touching: (what, range, signal) =>
+      scanLists({ node: description, ask: pageOf }, what, range, scan, signal),
+    heads: async (ids, signal) => {
+      const heads = new Map<string, ObjectHead | null>();
+      const size = HEADS.batch * HEADS.concurrent;
+      for (let at = 0; at < ids.length; at += size) {
+        const starts = Array.from({ length: HEADS.concurrent }, (_, n) => at + n * HEADS.batch);
+        const answers = await Promise.all(
+          starts
+            .filter((start) => start < ids.length)
+            .map((start) => headsOf(ids.slice(start, start + HEADS.batch), signal)),
+        );
+        for (const [id, head] of answers.flat()) heads.set(id, head);
+      }
+      return heads;
+    },
+    checkpointOf: async (digest, signal) => {
+      const answer = await retried(
+        `transaction ${digest}`,
+        () =>
+          ask(
+            (options) =>
+              ledgerService.getTransaction(
+                { digest, readMask: { paths: ["checkpoint"] } },
+                options,
+              ),
+            signal,
+          ),
+        signal,
+      );
+      return answer?.transaction?.checkpoint ?? null;
+    },
+    epochEnd: async (epoch, signal) => {
+      const answer = await hinted(
+        `the end of epoch ${epoch}`,
+        () =>
+          ask(
+            (options) =>
+              ledgerService.getEpoch({ epoch, readMask: { paths: ["last_checkpoint"] } }, options),
+            signal,
+          ),
+        signal,
+      );
+      return answer?.epoch?.lastCheckpoint ?? null;
+    },
+    metadataOf: async (coinType, signal) => {
+      const answer = await hinted(
+        `metadata of ${coinType}`,
+        () => ask((options) => stateService.getCoinInfo({ coinType }, options), signal),
+        signal,
+      );
+      const id = answer?.metadata?.id;
+      return id === undefined ? [] : [id];
+    },
+    close: async () => transport.close(),
+  };
+};
+
+const headOf = (id: string, answer: GrpcTypes.GetObjectResult | undefined): ObjectHead | null => {
+  const result = answer?.result;
+  if (result?.oneofKind === "error") {
+    if (result.error.code === NOT_FOUND) return null;
+    throw new Setback("push-back", `${id}: ${result.error.message}`);
+  }
+  const object = result?.oneofKind === "object" ? result.object : undefined;
+  const { version, digest, previousTransaction } = object ?? {};
+  if (version === undefined || digest === undefined || previousTransaction === undefined) {
+    throw new Setback("push-back", `its answer for object ${id} lacks version or digest`);
+  }
+  if (object?.objectId !== id) {
+    throw new Setback("push-back", `it answered object ${object?.objectId} for ${id}`);
+  }
+  return { version, digest, previousTransaction };
+};
