@@ -63,6 +63,8 @@ const CERTIFICATE = {
   conservation: membersOf({ checkpoints: count, supply: u64 }),
   /** `hash` of the live objects (`headsHash`), and who serves them so. */
   heads: membersOf({ hash, served: listOf(head, 10) }),
+  /** What rests on somebody's word, and on whose. */
+  onFaith: listOf(plainText(1_000), 100),
   keyId,
   /** The deployment's key, base64. */
   publicKey,
