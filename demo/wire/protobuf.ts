@@ -3,7 +3,7 @@
  * longer than the whole simulation. Tests compare the bytes.
  */
 import { base58 } from "../../src/values/base58.ts";
-import type { SealedCheckpoint, StoredObject } from "./checkpoint.ts";
+import type { ExecutedTransaction, SealedCheckpoint, StoredObject } from "./checkpoint.ts";
 
 /** Wire types of protobuf. */
 const VARINT = 0;
@@ -59,11 +59,45 @@ const digested = (
 ): Field =>
   message(field, part(name, value), ...(digest === null ? [] : [text(2, base58(digest))]));
 
+type TransactionField = (transaction: ExecutedTransaction) => Field;
+type ObjectField = (object: StoredObject) => Field;
+
+/** A transaction of a checkpoint. */
+export const transactionField: TransactionField = (transaction) =>
+  message(
+    6,
+    text(1, base58(transaction.digest)),
+    digested(2, "TransactionData", transaction.data, transaction.digest),
+    ...transaction.signatures.map((value) => message(3, part("UserSignatureBytes", value))),
+    digested(4, "TransactionEffects", transaction.effects, transaction.effectsDigest),
+    ...(transaction.events === null
+      ? []
+      : [digested(5, "TransactionEvents", transaction.events, transaction.eventsDigest)]),
+  );
+
+/** An object of a checkpoint's object set. */
+export const objectField: ObjectField = (object) =>
+  message(
+    1,
+    part("Object", object.bytes),
+    text(2, object.id),
+    number(3, object.version),
+    text(4, base58(object.digest)),
+  );
+
 /**
  * Writes the fields that public object stores fill in, every part as BCS. The object set has all
  * versions changed (before and after) or read, each once, by id and version.
+ *
+ * @param encoded encodes transactions and objects; a caller that repeats some can keep their bytes
  */
-export const encodeProtobuf = (checkpoint: SealedCheckpoint): Uint8Array => {
+export const encodeProtobuf = (
+  checkpoint: SealedCheckpoint,
+  encoded: { readonly transaction: TransactionField; readonly object: ObjectField } = {
+    transaction: transactionField,
+    object: objectField,
+  },
+): Uint8Array => {
   const { certificate } = checkpoint;
   const fields: readonly Field[] = [
     number(1, checkpoint.sequence),
@@ -76,30 +110,8 @@ export const encodeProtobuf = (checkpoint: SealedCheckpoint): Uint8Array => {
       bytes(3, certificate.signers),
     ),
     digested(5, "CheckpointContents", checkpoint.contents, checkpoint.contentDigest),
-    ...checkpoint.transactions.map((transaction) =>
-      message(
-        6,
-        text(1, base58(transaction.digest)),
-        digested(2, "TransactionData", transaction.data, transaction.digest),
-        ...transaction.signatures.map((value) => message(3, part("UserSignatureBytes", value))),
-        digested(4, "TransactionEffects", transaction.effects, transaction.effectsDigest),
-        ...(transaction.events === null
-          ? []
-          : [digested(5, "TransactionEvents", transaction.events, transaction.eventsDigest)]),
-      ),
-    ),
-    message(
-      7,
-      ...objectSet(checkpoint).map((object) =>
-        message(
-          1,
-          part("Object", object.bytes),
-          text(2, object.id),
-          number(3, object.version),
-          text(4, base58(object.digest)),
-        ),
-      ),
-    ),
+    ...checkpoint.transactions.map(encoded.transaction),
+    message(7, ...objectSet(checkpoint).map(encoded.object)),
   ];
   return new Uint8Array(Buffer.concat(fields.flat()));
 };
