@@ -6,8 +6,8 @@
  * empty.
  */
 import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
-import { CheckpointDecodeError, type Cursor } from "../decode/cursor.ts";
-import { decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
+import { CheckpointDecodeError, Cursor } from "../decode/cursor.ts";
+import { decodeCheckpoint, decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
 import { readEffects } from "../decode/effects.ts";
 import { type Claim, refusing } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "./certificate.ts";
@@ -46,6 +46,44 @@ export const makeExcerpt = async (
     },
   });
   return encode(readCertified(raw), parts.excerpt(all.length));
+};
+
+/** A checkpoint with the means to make an excerpt of it. */
+type Extractable = {
+  readonly certified: CertifiedSummary;
+  readonly checkpoint: Checkpoint;
+  /** @throws CertificateError (retry) without signature */
+  excerptOf(transactions: ReadonlySet<number>): Promise<Uint8Array>;
+};
+
+/**
+ * Decodes a checkpoint once, checking every digest, for an excerpt of transactions chosen after.
+ * @throws CheckpointDecodeError (retry)
+ */
+export const readToExtract = (raw: RawCheckpoint, wanted: Wanted): Extractable => {
+  const claims: Claim[] = [];
+  const checkpoint = decodeCheckpoint(raw, wanted, {
+    inputs: false,
+    claim: (cursor, claim) => {
+      refuse.claim(cursor, claim);
+      claims.push(claim);
+    },
+  });
+  const certified = readCertified(raw);
+  return {
+    certified,
+    checkpoint,
+    excerptOf: (transactions) => {
+      const cursor = new Cursor(raw.bytes, raw.sequence);
+      const parts = collectParts();
+      for (const claim of claims) {
+        if (claim.transaction === null || transactions.has(claim.transaction)) {
+          parts.add(cursor, claim);
+        }
+      }
+      return encode(certified, parts.excerpt(checkpoint.transactions.length));
+    },
+  };
 };
 
 const collectParts = () => {

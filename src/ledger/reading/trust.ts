@@ -100,7 +100,8 @@ export const committeeAt = async (
   return { committee: prover.committee, namedBy };
 };
 
-const startOf = async (
+/** The committee that trust names: its own, or the one that a trusted checkpoint names. */
+export const startOf = async (
   source: CheckpointSource,
   trust: Trust,
   first: Pick<CheckpointHeader, "sequence" | "epoch">,

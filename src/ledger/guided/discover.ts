@@ -1,0 +1,563 @@
+/**
+ * Discovery: which checkpoints of a range concern the contract.
+ *
+ * Asks a node's lists, fetches what they name, verifies it, and notes the chain of versions of each
+ * object. What chains lack is asked for in turn, object by object over the gap alone; what the lists
+ * do not give is followed back from the transaction that gave the missing version. Ends when every
+ * chain goes from its creation to its removal or to the version that the node serves.
+ *
+ * Nothing rests on the lists: they only save work. Excerpts are staged, so a restart repeats the
+ * questions and fetches nothing twice. Memory: some 500 bytes per object, 50 per checkpoint, ten
+ * kilobytes per epoch, and the checkpoints under way.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import { highest, lowest } from "../../values/bigints.ts";
+import { splitType } from "../../values/move-type.ts";
+import { pause } from "../../waiting/backoff.ts";
+import type { RawCheckpoint } from "../decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../decode/cursor.ts";
+import type { LedgerIndex, ListedRange, ObjectHead, Touch } from "../history/ledger-index.ts";
+import { loadBls } from "../proof/bls.ts";
+import { CertificateError } from "../proof/proof-errors.ts";
+import { LONGEST_STRETCH_MS } from "../reading/pass.ts";
+import { REFETCH_PAUSE_MS } from "../reading/proving.ts";
+import { isGone, type Trust } from "../reading/trust.ts";
+import type { CheckpointSource } from "../sources/source.ts";
+import { type Chain, createChains, gapsOf, headOf, lastVersionOf } from "./chains.ts";
+import { createCommittees } from "./committees.ts";
+import { fetchEach, fetchOne, type Listed } from "./fetch-each.ts";
+import { ListsBehindError, PackageUnknownError } from "./guided-errors.ts";
+import { type Found, previousTransactionOf, readFound, readStaged } from "./read-found.ts";
+import { type FoundExcerpt, type Staging, stagedAfter } from "./staging.ts";
+
+/** A live object of the log that a range continues. */
+export type KnownObject = {
+  readonly id: string;
+  readonly coinType: string | null;
+  readonly kind: Chain["kind"];
+  readonly version: bigint;
+  readonly checkpoint: bigint;
+};
+
+export type DiscoverOptions = {
+  readonly index: LedgerIndex;
+  readonly source: CheckpointSource;
+  readonly trust: Trust;
+  readonly staging: Staging;
+  /** Canonical, original first. */
+  readonly packages: readonly string[];
+  /** First and last checkpoint; the last one is always read. */
+  readonly range: ListedRange;
+  /** What the log knows before the range; nothing by default. */
+  readonly known?: AsyncIterable<KnownObject> | Iterable<KnownObject>;
+  /** Checkpoints fetched at once; 32 by default. */
+  readonly concurrency?: number;
+  /** Repeated fetches of an invalid checkpoint; 2 by default. */
+  readonly refetches?: number;
+  readonly onProgress?: (progress: DiscoveryProgress) => void;
+  readonly onRefused?: (error: Error) => void;
+};
+
+export type DiscoveryProgress = {
+  /** What it does: `lists`, `objects`, `walking back`, `newest versions`. */
+  readonly step: string;
+  /** Checkpoints fetched, and their bytes. */
+  readonly fetched: number;
+  readonly bytes: number;
+  /** Objects met, and those whose chain has a gap. */
+  readonly objects: number;
+  readonly open: number;
+  /** Checkpoint fetched last. */
+  readonly at: bigint | null;
+};
+
+/** A chain that cannot be completed. */
+export type Missing = {
+  readonly objectId: string;
+  readonly coinType: string | null;
+  readonly version: bigint;
+  readonly reason: string;
+};
+
+export type Discovered = {
+  readonly packages: readonly string[];
+  /** Coin types of the contract. */
+  readonly coins: ReadonlySet<string>;
+  /** The committee that signed each staged checkpoint, by epoch. */
+  readonly committeeOf: ReturnType<typeof createCommittees>["of"];
+  readonly missing: readonly Missing[];
+  readonly fetched: number;
+  readonly bytes: number;
+  readonly objects: number;
+};
+
+/** Literals of a request that nodes accept. */
+const LITERALS = 10;
+/** Requests under way at once. */
+const REQUESTS = 4;
+/** Objects per question for newest versions. */
+const HEADS = 200;
+/** Checkpoints between gaps that one request may scan needlessly. */
+const SHARED_SCAN = 10_000n;
+/** Staged together. */
+const STAGE_EXCERPTS = 100;
+const STAGE_BYTES = 4 * 1024 * 1024;
+
+/** How far the search for a chain went; each step is taken once. */
+type Search = {
+  listed: boolean;
+  /** After the newest known version: lists of the range, then beyond it, then the head itself. */
+  tail: "unasked" | "listed" | "located" | "given up";
+  /** The version last compared with the node's. */
+  compared: bigint | null;
+  failed: string | null;
+};
+
+/**
+ * @throws ListsBehindError (wait), PackageUnknownError (stop), errors of index, source and signatures
+ */
+export const discover = async (
+  options: DiscoverOptions,
+  signal: AbortSignal,
+): Promise<Discovered> => {
+  const { index, source, staging, range, concurrency = 32, refetches = 2 } = options;
+  const { first, last } = range;
+  const packages = [...options.packages];
+  const coins = new Set<string>();
+  const coinsDescribed = new Set<string>();
+  const chains = createChains();
+  const searches = new Map<string, Search>();
+  const read = new Set<bigint>();
+  let staged: FoundExcerpt[] = [];
+  let stagedBytes = 0;
+  let [fetched, bytes] = [0, 0];
+  let step = "lists";
+  let at: bigint | null = null;
+  let stretchFrom = performance.now();
+
+  const show = () =>
+    options.onProgress?.({
+      step,
+      fetched,
+      bytes,
+      objects: chains.size,
+      open: chains.open.size,
+      at,
+    });
+
+  const flush = async () => {
+    const some = staged;
+    staged = [];
+    stagedBytes = 0;
+    if (some.length > 0) await staging.add(some);
+  };
+  const stage = async (checkpoint: bigint, excerpt: Uint8Array) => {
+    staged.push({ checkpoint, excerpt });
+    stagedBytes += excerpt.byteLength;
+    if (staged.length >= STAGE_EXCERPTS || stagedBytes >= STAGE_BYTES) await flush();
+  };
+
+  const committees = createCommittees({
+    source,
+    index,
+    bls: await loadBls(),
+    trust: options.trust,
+    onEnd: async (raw) => {
+      // Verified; read like others, as it may hold facts too.
+      if (!read.has(raw.sequence)) await note(raw, readFound(raw, packages), true);
+    },
+  });
+
+  /** Checkpoints after an upgrade that were read without its types. */
+  let again: bigint[] = [];
+  /** Addresses whose events and calls were not asked for. */
+  let unasked: string[] = [...packages];
+
+  const noteFound = ({ sequence, certified, changes, coins: met, joined }: Found) => {
+    read.add(sequence);
+    if (certified.nextCommittee !== null) committees.keep(certified);
+    for (const { id, kind, coinType, change } of changes) {
+      // A right to upgrade that is given up names no package.
+      const isForeign = kind === "upgrade cap" && change.after === null;
+      if (isForeign && chains.get(id) === undefined) continue;
+      chains.note(id, { kind, coinType }, change);
+    }
+    for (const coinType of met) coins.add(coinType);
+    packages.push(...joined);
+    unasked.push(...joined);
+  };
+
+  const note = async (
+    raw: RawCheckpoint,
+    found: ReturnType<typeof readFound>,
+    isEnd: boolean,
+  ): Promise<void> => {
+    const { sequence, joined, isRelevant } = found;
+    fetched += 1;
+    bytes += raw.bytes.byteLength;
+    at = sequence;
+    if (joined.length > 0) {
+      // Before the upgrade is staged: a restart must not take these for complete.
+      await flush();
+      await staging.dropAfter(sequence);
+      again = [...again, ...[...read].filter((each) => each > sequence)];
+    }
+    noteFound(found);
+    const isStaged = sequence >= first && sequence <= last;
+    if (isStaged && (isRelevant || isEnd || sequence === last)) {
+      await stage(sequence, await found.excerpt());
+    }
+    show();
+    if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
+      await turn();
+      stretchFrom = performance.now();
+    }
+  };
+
+  /** Reads and verifies a checkpoint; fetches it again on failure, as if damaged. */
+  const take = async (raw: RawCheckpoint): Promise<void> => {
+    let current = raw;
+    for (let left = refetches; ; left -= 1) {
+      try {
+        const found = readFound(current, packages);
+        await committees.verify(found.certified, signal);
+        // The end of an epoch was read while its committee was followed.
+        const isEnd = found.certified.nextCommittee !== null;
+        return await note(current, found, isEnd);
+      } catch (error) {
+        const isInvalid =
+          error instanceof CertificateError || error instanceof CheckpointDecodeError;
+        if (isInvalid) options.onRefused?.(error);
+        if (!isInvalid || left <= 0 || signal.aborted) throw error;
+        await pause(REFETCH_PAUSE_MS, signal);
+        current = await fetchOne(source, raw.sequence, signal);
+      }
+    }
+  };
+
+  const takeEach = async (list: Listed): Promise<void> => {
+    const unread = (own: AbortSignal) => notRead(list(own), read);
+    for await (const raw of fetchEach(source, unread, concurrency, signal)) await take(raw);
+    await flush();
+  };
+
+  const ask = (what: readonly Touch[], { first: from, last: to }: ListedRange) =>
+    takeEach((own) => index.touching(what, { first: from, last: to }, own));
+
+  const searchOf = ({ id }: Chain): Search => {
+    const known = searches.get(id);
+    if (known !== undefined) return known;
+    const begun: Search = { listed: false, tail: "unasked", compared: null, failed: null };
+    searches.set(id, begun);
+    return begun;
+  };
+
+  const isTracked = ({ kind, coinType }: Chain): boolean =>
+    kind !== "metadata" || (coinType !== null && coins.has(coinType));
+
+  /** The checkpoint of a transaction; reads it, if it can be had. Null: read, or the reason why not. */
+  const takeTransaction = async (digest: string): Promise<string | null> => {
+    const sequence = await index.checkpointOf(digest, signal);
+    if (sequence === null) return `the node knows no checkpoint of transaction ${digest}`;
+    if (read.has(sequence)) return `checkpoint ${sequence} does not show it`;
+    try {
+      await takeEach(() => [sequence]);
+      return null;
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      return `checkpoint ${sequence}, of transaction ${digest}, cannot be had`;
+    }
+  };
+
+  /** Follows the latest gap of a chain back by one transaction. */
+  const walkBack = async (chain: Chain): Promise<void> => {
+    const search = searchOf(chain);
+    const gap = gapsOf(chain).at(-1);
+    // Another chain's transaction may have closed it meanwhile.
+    if (gap === undefined) return;
+    const { version, before } = gap;
+    if (version === null) {
+      search.failed = "its removal is missing";
+      return;
+    }
+    const raw = await fetchOne(source, before, signal);
+    const digest = previousTransactionOf(raw, chain.id, version);
+    search.failed =
+      digest === null
+        ? `checkpoint ${before} does not show which transaction gave it`
+        : await takeTransaction(digest);
+  };
+
+  /** Asks for objects over ranges, several in a request where their ranges are close. */
+  const askForObjects = async (asked: readonly Asked[]): Promise<void> => {
+    const requests = together(asked);
+    for (let from = 0; from < requests.length; from += REQUESTS) {
+      const some = requests.slice(from, from + REQUESTS);
+      await takeEach((own) =>
+        each(some, ({ ids, first: low, last: high }) =>
+          index.touching(
+            ids.map((address) => ({ kind: "object" as const, address })),
+            { first: low, last: high },
+            own,
+          ),
+        ),
+      );
+    }
+  };
+
+  const begin = async (): Promise<bigint> => {
+    for await (const { id, kind, coinType, version, checkpoint } of options.known ?? []) {
+      chains.note(id, { kind, coinType }, { checkpoint, before: null, after: version });
+      if (kind === "contract" && coinType !== null) coins.add(coinType);
+      if (kind === "metadata" && coinType !== null) coinsDescribed.add(coinType);
+    }
+    for await (const { checkpoint, excerpt } of stagedAfter(staging, first - 1n)) {
+      if (checkpoint > last) break;
+      noteFound(readStaged({ sequence: checkpoint, bytes: excerpt }, packages));
+      if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
+        await turn();
+        stretchFrom = performance.now();
+      }
+    }
+    const { last: listedUpTo } = await index.covers(signal);
+    if (listedUpTo < last) throw new ListsBehindError(index.description, listedUpTo, last);
+    const [original = ""] = packages;
+    const published = (await index.heads([original], signal)).get(original) ?? null;
+    const begins =
+      published === null ? null : await index.checkpointOf(published.previousTransaction, signal);
+    if (begins === null) throw new PackageUnknownError(index.description, original);
+    return begins;
+  };
+
+  /** Metadata of a coin: all that its package's publication made, and what the node names. */
+  const describe = async (coinType: string): Promise<void> => {
+    const home = splitType(coinType).address;
+    const ids = await index.metadataOf(coinType, signal);
+    const unknown = ids.filter((id) => chains.get(id) === undefined);
+    const heads = await index.heads([home, ...unknown], signal);
+    const wanted = coinsDescribed.has(coinType) ? unknown : [home, ...unknown];
+    coinsDescribed.add(coinType);
+    for (const id of wanted) {
+      const head = heads.get(id) ?? null;
+      if (head !== null) await takeTransaction(head.previousTransaction);
+    }
+  };
+
+  const began = await begin();
+  const listedFrom = highest(began, first);
+  const wholeRange = { first: listedFrom, last };
+  const described = new Set<string>();
+
+  /** Asks for what is open, one step further each time, until nothing is. */
+  const settle = async (): Promise<void> => {
+    for (;;) {
+      signal.throwIfAborted();
+      if (again.length > 0) {
+        const due = again;
+        again = [];
+        for (const sequence of due) read.delete(sequence);
+        await takeEach(() => due);
+        continue;
+      }
+      const newCoin = [...coins].find((coinType) => !described.has(coinType));
+      if (newCoin !== undefined) {
+        step = "metadata";
+        described.add(newCoin);
+        await describe(newCoin);
+        continue;
+      }
+      const gaps = [...chains.open]
+        .filter((chain) => isTracked(chain) && searchOf(chain).failed === null)
+        .flatMap(gapsOf);
+      const listable = gaps.filter(({ chain }) => !searchOf(chain).listed);
+      if (listable.length > 0) {
+        step = "objects";
+        for (const { chain } of listable) searchOf(chain).listed = true;
+        await askForObjects(
+          listable.map(({ chain: { id }, after, before }) => ({
+            id,
+            first: after === null ? began : after + 1n,
+            last: before - 1n,
+          })),
+        );
+        continue;
+      }
+      if (gaps.length > 0) {
+        step = "walking back";
+        for (const chain of new Set(gaps.map(({ chain: each }) => each))) await walkBack(chain);
+        continue;
+      }
+      step = "newest versions";
+      if (!(await followTails())) return;
+    }
+  };
+
+  /** Compares newest versions with the node's; false when nothing is left to ask. */
+  const followTails = async (): Promise<boolean> => {
+    const live = [...chains.all()].filter((chain) => {
+      const head = headOf(chain);
+      if (head === null || head.checkpoint > last || !isTracked(chain)) return false;
+      const { tail, compared } = searchOf(chain);
+      return tail !== "given up" && compared !== head.version;
+    });
+    if (live.length === 0) return false;
+    const later: Asked[] = [];
+    const beyond: { readonly chain: Chain; readonly head: ObjectHead | null }[] = [];
+    for (let from = 0; from < live.length; from += HEADS) {
+      const some = live.slice(from, from + HEADS);
+      const heads = await index.heads(
+        some.map(({ id }) => id),
+        signal,
+      );
+      for (const chain of some) {
+        const ours = headOf(chain);
+        const head = heads.get(chain.id) ?? null;
+        const search = searchOf(chain);
+        if (ours === null) continue;
+        // A node behind the range may serve an older version, which says nothing.
+        if (head !== null && head.version <= ours.version) search.compared = ours.version;
+        else if (search.tail === "unasked") {
+          search.tail = "listed";
+          later.push({ id: chain.id, first: ours.checkpoint + 1n, last });
+        } else beyond.push({ chain, head });
+      }
+    }
+    await askForObjects(later);
+    for (const each of beyond) await locate(each);
+    return true;
+  };
+
+  /** Whether a failed search still matters: another chain's transaction may have ended it. */
+  const isMissing = (chain: Chain): boolean => {
+    if (!isTracked(chain) || searchOf(chain).failed === null) return false;
+    const head = headOf(chain);
+    const isBehind =
+      head !== null && head.checkpoint <= last && searchOf(chain).compared !== head.version;
+    return chains.open.has(chain) || isBehind;
+  };
+
+  /** Reads the change that the node's version comes from, or the first one after the range. */
+  const locate = async ({
+    chain,
+    head,
+  }: {
+    readonly chain: Chain;
+    readonly head: ObjectHead | null;
+  }): Promise<void> => {
+    const search = searchOf(chain);
+    const ours = headOf(chain);
+    // Another chain's transaction may have changed it meanwhile.
+    if (ours === null || ours.checkpoint > last || head?.version === ours.version) return;
+    const { last: listedUpTo } = await index.covers(signal);
+    if (search.tail === "listed") {
+      search.tail = "located";
+      // Changed after the range: the first change there shows whether one before it is missing.
+      const change =
+        head === null ? null : await index.checkpointOf(head.previousTransaction, signal);
+      if (change === null || change > last) {
+        const to = change === null ? listedUpTo : lowest(change, listedUpTo);
+        const next = to > last ? await firstOf(chain, { first: last + 1n, last: to }) : null;
+        if (next !== null) return takeEach(() => [next]);
+      }
+    }
+    search.tail = "given up";
+    search.failed =
+      head === null
+        ? "the node serves no such object any more, and lists no transaction that removed it"
+        : await takeTransaction(head.previousTransaction);
+    if (search.failed === null) search.tail = "located";
+  };
+
+  const firstOf = async ({ id }: Chain, within: ListedRange): Promise<bigint | null> => {
+    let lowestListed: bigint | null = null;
+    for await (const each of index.touching([{ kind: "object", address: id }], within, signal)) {
+      if (lowestListed === null || each < lowestListed) lowestListed = each;
+    }
+    return lowestListed;
+  };
+
+  // The last checkpoint first: it leads to the committees of all epochs.
+  if (!read.has(last)) await takeEach(() => [last]);
+  // Then the package's publication and its upgrades, so that what follows is read with all types.
+  await takeEach(() => [began]);
+  await settle();
+  while (unasked.length > 0) {
+    const what = unasked.flatMap((address): Touch[] => [
+      { kind: "events", address },
+      { kind: "calls", address },
+    ]);
+    unasked = [];
+    step = "lists";
+    for (let from = 0; from < what.length; from += LITERALS) {
+      await ask(what.slice(from, from + LITERALS), wholeRange);
+    }
+    await settle();
+  }
+  await flush();
+  show();
+  return {
+    packages,
+    coins,
+    committeeOf: committees.of,
+    missing: [...chains.all()].filter(isMissing).map((chain) => ({
+      objectId: chain.id,
+      coinType: chain.coinType,
+      version: gapsOf(chain).at(-1)?.version ?? lastVersionOf(chain),
+      reason: searchOf(chain).failed ?? "",
+    })),
+    fetched,
+    bytes,
+    objects: chains.size,
+  };
+};
+
+/** An object, and the checkpoints to ask about, bounds included. */
+type Asked = { readonly id: string; readonly first: bigint; readonly last: bigint };
+
+type Request = { readonly ids: string[]; first: bigint; last: bigint };
+
+/** Requests for objects, several in one where that scans little more. Empty ranges are left out. */
+const together = (asked: readonly Asked[]): readonly Request[] => {
+  const inOrder = asked
+    .filter(({ first, last }) => first <= last)
+    .toSorted((a, b) =>
+      a.first < b.first ? -1 : a.first > b.first ? 1 : a.last < b.last ? -1 : 1,
+    );
+  const requests: Request[] = [];
+  for (const { id, first, last } of inOrder) {
+    const open = requests.at(-1);
+    const union = open === undefined || last > open.last ? last : open.last;
+    const isClose =
+      open !== undefined &&
+      open.ids.length < LITERALS &&
+      first - open.first <= SHARED_SCAN + (open.last - open.first) / 2n &&
+      union - open.last <= SHARED_SCAN + (open.last - open.first) / 2n;
+    if (!isClose) requests.push({ ids: [id], first, last });
+    else {
+      if (!open.ids.includes(id)) open.ids.push(id);
+      open.last = union;
+    }
+  }
+  return requests;
+};
+
+/** The results of several lists, one after the other. */
+async function* each<T>(
+  all: readonly T[],
+  list: (one: T) => AsyncIterable<bigint>,
+): AsyncGenerator<bigint> {
+  for (const one of all) yield* list(one);
+}
+
+/** Numbers that were not read, each once. */
+async function* notRead(
+  list: AsyncIterable<bigint> | Iterable<bigint>,
+  read: ReadonlySet<bigint>,
+): AsyncGenerator<bigint> {
+  const given = new Set<bigint>();
+  for await (const sequence of list) {
+    if (read.has(sequence) || given.has(sequence)) continue;
+    given.add(sequence);
+    yield sequence;
+  }
+}

@@ -1,0 +1,189 @@
+import { expect, test } from "vitest";
+import { decodeExcerpt, noVerifier } from "../../../src/ledger/decode/decode.ts";
+import {
+  type DiscoverOptions,
+  type DiscoveryProgress,
+  discover,
+} from "../../../src/ledger/guided/discover.ts";
+import { memoryStaging, type Staging, stagedAfter } from "../../../src/ledger/guided/staging.ts";
+import { createWanted, factsOf } from "../../../src/ledger/reading/facts.ts";
+import { createCheckpointReader } from "../../../src/ledger/reading/read.ts";
+import type { ReadFact } from "../../../src/log/fact.ts";
+import { HONEST, type Lies } from "../history/lies.ts";
+import { listedDemo } from "../history/listed-demo.ts";
+import { listedIndex } from "../history/listed-index.ts";
+import { listedSource } from "./listed-source.ts";
+
+const ledger = listedDemo(
+  { seed: 28, epochLength: 40, noise: 0.6, actionsPerCheckpoint: 0.7 },
+  400,
+);
+const { demo } = ledger;
+const never = new AbortController().signal;
+const coinTypes = new Set(demo.coinTypes.map(({ coinType }) => coinType));
+
+const optionsOf = (
+  lies: Partial<Lies> = {},
+  more: Partial<DiscoverOptions> = {},
+): DiscoverOptions => ({
+  index: listedIndex(ledger, { ...HONEST, ...lies }),
+  source: listedSource(ledger, lies.withheld).source,
+  trust: { committee: demo.committee },
+  staging: memoryStaging(),
+  packages: demo.packages.slice(0, 1),
+  range: { first: 0n, last: ledger.newest() },
+  ...more,
+});
+
+const ofTheContract = ({ coinType }: ReadFact): boolean =>
+  coinType === null || coinTypes.has(coinType);
+
+/** Facts of the contract's coins, as an exhaustive reading has them. */
+const everyFact = ((): readonly ReadFact[] => {
+  const read = createCheckpointReader(demo.packages);
+  const facts: ReadFact[] = [];
+  for (let sequence = 0n; sequence <= ledger.newest(); sequence += 1n) {
+    const bytes = ledger.checkpoint(sequence);
+    facts.push(...read({ sequence, encoding: "protobuf", bytes }).facts.filter(ofTheContract));
+  }
+  return facts;
+})();
+
+const stagedFacts = async (staging: Staging): Promise<readonly ReadFact[]> => {
+  const wanted = createWanted(demo.packages);
+  const facts: ReadFact[] = [];
+  for await (const { checkpoint, excerpt } of stagedAfter(staging, -1n)) {
+    const read = decodeExcerpt({ sequence: checkpoint, bytes: excerpt }, wanted, noVerifier);
+    facts.push(...factsOf(read).filter(ofTheContract));
+  }
+  return facts;
+};
+
+test("discovery stages every fact of the contract's coins, and fetches a part of the ledger", async () => {
+  const staging = memoryStaging();
+  const { source, given } = listedSource(ledger);
+  const found = await discover(optionsOf({}, { staging, source }), never);
+  expect(found.missing).toEqual([]);
+  expect(found.packages).toEqual(demo.packages);
+  expect(found.coins).toEqual(coinTypes);
+  expect(await stagedFacts(staging)).toEqual(everyFact);
+  expect(given.length).toBeLessThan(0.75 * Number(ledger.newest()));
+});
+
+/** Transactions with facts, by digest: the objects that each changed, and whether it removed them all. */
+const transactions = new Map<string, { readonly objects: Set<string>; removesAll: boolean }>();
+for (const fact of everyFact) {
+  const known = transactions.get(fact.txDigest) ?? { objects: new Set(), removesAll: true };
+  transactions.set(fact.txDigest, known);
+  if (fact.kind !== "event") known.objects.add(fact.objectId);
+  if (fact.kind !== "removal") known.removesAll = false;
+}
+const digests = [...transactions.keys()];
+/** A few of each kind come in any stretch of this length. */
+const STEP = 12;
+
+test("transactions that the lists hide are found by the versions that they gave", async () => {
+  for (let nth = 0; nth < digests.length; nth += STEP) {
+    const staging = memoryStaging();
+    const [digest = ""] = digests.slice(nth);
+    const unlisted = new Set([digest]);
+    const found = await discover(optionsOf({ unlisted }, { staging }), never);
+    const { objects, removesAll } = transactions.get(digest) ?? { removesAll: false };
+    if (found.missing.length > 0) {
+      // Nothing else changes with an empty grant, so no other chain leads to its removal.
+      expect(removesAll, digest).toBe(true);
+      expect(found.missing.map(({ objectId }) => objectId)).toEqual([...(objects ?? [])]);
+    } else expect(await stagedFacts(staging)).toEqual(everyFact);
+  }
+});
+
+test("a transaction that the node hides everywhere is missed, with an object and version that show it", async () => {
+  for (let nth = 3 % STEP; nth < digests.length; nth += STEP) {
+    const [digest = ""] = digests.slice(nth);
+    const hidden = new Set([digest]);
+    const staging = memoryStaging();
+    const found = await discover(
+      optionsOf({ unlisted: hidden, unknown: hidden }, { staging }),
+      never,
+    );
+    // Others of its checkpoint may have led to it.
+    const facts = await stagedFacts(staging);
+    if (facts.some(({ txDigest }) => txDigest === digest)) continue;
+    const missed = found.missing.map(({ objectId }) => objectId);
+    const { objects = new Set() } = transactions.get(digest) ?? {};
+    expect(
+      missed.some((id) => objects.has(id)),
+      digest,
+    ).toBe(true);
+  }
+});
+
+test("half of all transactions hidden at once are found by walking back", async () => {
+  const staging = memoryStaging();
+  const listed = (digest: string, nth: number) =>
+    nth % 2 === 1 || transactions.get(digest)?.removesAll;
+  const unlisted = new Set(digests.filter((digest, nth) => !listed(digest, nth)));
+  const found = await discover(optionsOf({ unlisted }, { staging }), never);
+  expect(found.missing).toEqual([]);
+  expect(await stagedFacts(staging)).toEqual(everyFact);
+});
+
+test("a restart goes on from what was staged", async () => {
+  const staging = memoryStaging();
+  const { source, given } = listedSource(ledger);
+  for (const stopAt of [15, 25, 10, 40]) {
+    const stopping = new AbortController();
+    const onProgress = ({ fetched }: DiscoveryProgress) => {
+      if (fetched >= stopAt) stopping.abort(new Error("stopped"));
+    };
+    const stopped = discover(optionsOf({}, { staging, source, onProgress }), stopping.signal);
+    await expect(stopped).rejects.toThrow("stopped");
+  }
+  const before = given.length;
+  const found = await discover(optionsOf({}, { staging, source }), never);
+  expect(found.missing).toEqual([]);
+  expect(await stagedFacts(staging)).toEqual(everyFact);
+  const again = await discover(optionsOf({}, { staging, source }), never);
+  expect(again.fetched).toBeLessThan(20);
+  expect(given.length - before).toBeLessThan(found.fetched + 100);
+});
+
+test("a false hint at an epoch's end, an older head and needless entries change nothing", async () => {
+  const staging = memoryStaging();
+  const [first = ""] = digests;
+  const place = ledger.placeOf(first);
+  const heads = new Map(
+    everyFact.flatMap((fact) =>
+      fact.kind === "object"
+        ? [[fact.objectId, { version: 1n, digest: "", previousTransaction: first }] as const]
+        : [],
+    ),
+  );
+  const alsoListed = place === undefined ? [] : [place, { ...place, checkpoint: 333n }];
+  const honest = listedIndex(ledger, { ...HONEST, alsoListed, heads });
+  const index = { ...honest, epochEnd: async (epoch: bigint) => (epoch % 2n === 0n ? 7n : null) };
+  const found = await discover(optionsOf({}, { staging, index }), never);
+  expect(found.missing).toEqual([]);
+  expect(await stagedFacts(staging)).toEqual(everyFact);
+});
+
+test("a checkpoint that the committee did not sign is refused, and nothing of it staged", async () => {
+  const other = listedDemo({ seed: 29, epochLength: 40 }, 400);
+  const staging = memoryStaging();
+  const { source } = listedSource({
+    ...ledger,
+    newest: () => ledger.newest(),
+    checkpoint: (sequence) => (sequence === 30n ? other : ledger).checkpoint(sequence),
+  });
+  const refused: string[] = [];
+  const onRefused = ({ name }: Error) => refused.push(name);
+  const options = optionsOf({}, { staging, source, refetches: 0, onRefused });
+  const alsoListed = digests.flatMap((digest) => ledger.placeOf(digest) ?? []);
+  const index = listedIndex(ledger, {
+    ...HONEST,
+    alsoListed: [{ checkpoint: 30n, index: 0, digest: "" }, ...alsoListed],
+  });
+  await expect(discover({ ...options, index }, never)).rejects.toThrow(/checkpoint 30:/);
+  expect(refused).toEqual(["CertificateError"]);
+  expect((await staging.after(29n, 1)).map(({ checkpoint }) => checkpoint)).not.toContain(30n);
+});
