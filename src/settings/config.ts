@@ -4,13 +4,14 @@
  */
 import { z } from "zod";
 import { ConfigError } from "./config-error.ts";
-import { ledgerSourcesOf } from "./ledger-sources.ts";
+import { type LedgerSource, ledgerSourcesOf, nodeBeside } from "./ledger-sources.ts";
 import {
   bytesOfMib,
   checkpointNumber,
   ed25519Key,
   explorerPage,
   flag,
+  fullNode,
   headers,
   hexAddress,
   LOG_FORMATS,
@@ -201,6 +202,18 @@ const declared = z.object({
     'Headers for the source, such as a provider\'s key: "name: value", several separated by ";". With several sources, put the host in front, "host name: value"; the header is sent only to that host.',
     { example: "x-token: 0123456789abcdef", shown: "secret" },
   ),
+  indexNode: ledger(
+    "INDEX_SOURCE",
+    fullNode.optional(),
+    "Full node whose lists guide reading and proofs of completeness: which checkpoints touch the contract. It needs the ledger history index (holderbook doctor --only source says whether it has it). By default the first full node of LEDGER_SOURCE; needed where that names object stores or folders alone.",
+    { example: "grpc+https://archive.mainnet.sui.io:443", shown: "address" },
+  ),
+  witnessNode: ledger(
+    "WITNESS_SOURCE",
+    fullNode.optional(),
+    "A second full node, of another provider, that proofs of completeness compare the newest versions of objects with. By default none: they rest on one node's word.",
+    { example: "grpc+https://fullnode.other.example:443", shown: "address" },
+  ),
   packages: ledger(
     "SECURITY_TOKEN_PACKAGES",
     packages.optional(),
@@ -384,10 +397,7 @@ const declared = z.object({
     ),
     node: transferAgent(
       "TA_NODE",
-      z
-        .string()
-        .regex(/^grpc\+https?:\/\/[^/]+$/, "must be a full node, such as {example}")
-        .optional(),
+      fullNode.optional(),
       "Full node that transactions are sent to; by default that of LEDGER_SOURCE.",
       { example: "grpc+https://fullnode.mainnet.sui.io:443", shown: "address" },
     ),
@@ -460,8 +470,23 @@ const declared = z.object({
 });
 
 /** Derives values that depend on several settings. */
-const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...settings }) => {
+const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...given }) => {
+  const { indexNode, witnessNode, ...settings } = given;
   const [ledgerSource = "demo:", ...others] = listedSources ?? [];
+  const nodes = [indexNode, witnessNode].filter((node) => node !== undefined);
+  const sources = ledgerSourcesOf([ledgerSource, ...others], ledgerHeaders, nodes);
+  const beside = (node: string | undefined): LedgerSource | undefined =>
+    node === undefined
+      ? undefined
+      : (sources.find(({ setting }) => setting === node) ?? nodeBeside(node, ledgerHeaders));
+  const indexSource =
+    beside(indexNode) ?? sources.find(({ setting }) => setting.startsWith("grpc+"));
+  const witnessSource = beside(witnessNode);
+  if (witnessSource !== undefined && witnessSource.setting === indexSource?.setting) {
+    throw new ConfigError(
+      `WITNESS_SOURCE: is ${indexNode === undefined ? "the full node of LEDGER_SOURCE" : "INDEX_SOURCE"} itself; a witness is another node, of another provider`,
+    );
+  }
   const { level = ledgerSource.startsWith("demo:") ? "signatures" : "links", ...trust } =
     settings.verify;
   if (settings.databaseOwnerUrl !== undefined && settings.databaseUrl === undefined) {
@@ -481,7 +506,10 @@ const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...se
     verify: { level, ...trust },
     ledgerSource,
     /** All listed sources of the one chain, in order of preference. */
-    ledgerSources: ledgerSourcesOf([ledgerSource, ...others], ledgerHeaders),
+    ledgerSources: sources,
+    /** Full node whose lists guide reading; undefined: none is named. */
+    indexSource,
+    witnessSource,
     /** Whether LEDGER_SOURCE is set; the default is the demo ledger. */
     ledgerSourceNamed: listedSources !== undefined,
     /** Absent: the deployment's key is sealed in the database. */

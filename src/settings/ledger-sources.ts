@@ -22,11 +22,13 @@ export const splitSources = (text: string): readonly string[] => text.trim().spl
 /**
  * Assigns headers to sources. Keys belong to one provider: with several sources a header names its
  * host, and goes to no other.
+ * @param nodes of INDEX_SOURCE and WITNESS_SOURCE: a header without a host never goes there
  * @throws ConfigError
  */
 export const ledgerSourcesOf = (
   settings: readonly string[],
   headers: readonly LedgerHeader[],
+  nodes: readonly string[] = [],
 ): readonly LedgerSource[] => {
   for (const { host, name } of headers) {
     if (host === undefined && settings.length > 1) {
@@ -34,21 +36,29 @@ export const ledgerSourcesOf = (
         `LEDGER_HEADERS: ${name} does not name its source, and LEDGER_SOURCE lists ${settings.length}: write the host in front, as in "fullnode.example ${name}: …"`,
       );
     }
-    if (host !== undefined && !settings.some((setting) => isOf(setting, host))) {
+    if (host !== undefined && ![...settings, ...nodes].some((setting) => isOf(setting, host))) {
       throw new ConfigError(
-        `LEDGER_HEADERS: has a header for ${host}, but LEDGER_SOURCE has no source there`,
+        `LEDGER_HEADERS: has a header for ${host}, but LEDGER_SOURCE${nodes.length > 0 ? ", INDEX_SOURCE or WITNESS_SOURCE" : ""} has no source there`,
       );
     }
   }
   return settings.map((setting) => ({
     setting,
-    headers: Object.fromEntries(
-      headers
-        .filter(({ host }) => host === undefined || isOf(setting, host))
-        .map(({ name, value }) => [name, value]),
-    ),
+    headers: headersOf(headers, ({ host }) => host === undefined || isOf(setting, host)),
   }));
 };
+
+/** A node beside LEDGER_SOURCE, with the headers that name its host. */
+export const nodeBeside = (setting: string, headers: readonly LedgerHeader[]): LedgerSource => ({
+  setting,
+  headers: headersOf(headers, ({ host }) => host !== undefined && isOf(setting, host)),
+});
+
+const headersOf = (
+  headers: readonly LedgerHeader[],
+  isFor: (header: LedgerHeader) => boolean,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(headers.filter(isFor).map(({ name, value }) => [name, value]));
 
 /** @param host optionally with its port */
 const isOf = (setting: string, host: string): boolean => {

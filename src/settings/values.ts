@@ -39,6 +39,11 @@ export const urlOf = (schemes: readonly string[]) =>
     return scheme !== undefined && schemes.includes(scheme);
   }, "must be a URL such as {example}");
 
+/** A full node's address; keys go into headers. */
+export const fullNode = z
+  .string()
+  .regex(/^grpc\+https?:\/\/[^/@?#\s]+$/, "must be a full node, such as {example}");
+
 export const ed25519Key = z
   .string()
   .refine(

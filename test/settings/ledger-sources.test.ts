@@ -43,3 +43,54 @@ test("a header applies to the only source, or to those on the host before it", (
   );
   expect(() => headers(three, "c.example x-key: a-secret")).not.toThrow(/a-secret/);
 });
+
+test("the lists come from INDEX_SOURCE, or else from the first full node of LEDGER_SOURCE", () => {
+  const indexOf = (env: Readonly<Record<string, string>>) => readConfig(env).indexSource?.setting;
+  const LEDGER_SOURCE = "https://a.example grpc+https://b.example grpc+https://c.example";
+  expect(indexOf({ LEDGER_SOURCE })).toBe("grpc+https://b.example");
+  const INDEX_SOURCE = "grpc+https://d.example:443";
+  expect(indexOf({ LEDGER_SOURCE, INDEX_SOURCE })).toBe(INDEX_SOURCE);
+  expect(indexOf({ LEDGER_SOURCE: "https://a.example" })).toBeUndefined();
+  expect(indexOf({})).toBeUndefined();
+});
+
+test("a node beside LEDGER_SOURCE gets only the headers that name its host", () => {
+  const config = (LEDGER_HEADERS: string) =>
+    readConfig({
+      LEDGER_SOURCE: "grpc+https://a.example",
+      INDEX_SOURCE: "grpc+https://b.example",
+      WITNESS_SOURCE: "grpc+https://c.example",
+      LEDGER_HEADERS,
+    });
+  const { ledgerSources, indexSource, witnessSource } = config("x-key: a; b.example x-key: b");
+  expect(ledgerSources.map(({ headers }) => headers)).toEqual([{ "x-key": "a" }]);
+  expect(indexSource?.headers).toEqual({ "x-key": "b" });
+  expect(witnessSource?.headers).toEqual({});
+  expect(() => config("d.example x-key: a-secret")).toThrow(/d\.example, but .*INDEX_SOURCE/);
+});
+
+test("the node of LEDGER_SOURCE keeps its headers where INDEX_SOURCE names it, too", () => {
+  const { indexSource } = readConfig({
+    LEDGER_SOURCE: "grpc+https://a.example",
+    INDEX_SOURCE: "grpc+https://a.example",
+    LEDGER_HEADERS: "x-key: a",
+  });
+  expect(indexSource?.headers).toEqual({ "x-key": "a" });
+});
+
+test.each([
+  [
+    { WITNESS_SOURCE: "grpc+https://a.example" },
+    /WITNESS_SOURCE: is the full node of LEDGER_SOURCE/,
+  ],
+  [
+    { INDEX_SOURCE: "grpc+https://b.example", WITNESS_SOURCE: "grpc+https://b.example" },
+    /WITNESS_SOURCE: is INDEX_SOURCE itself/,
+  ],
+  [{ INDEX_SOURCE: "https://user:a-secret@b.example" }, /INDEX_SOURCE.*must be a full node/],
+  [{ WITNESS_SOURCE: "grpc+https://b.example/?key=a-secret" }, /WITNESS_SOURCE.*full node/],
+])("%j is refused without showing a key", (env, says) => {
+  const read = () => readConfig({ LEDGER_SOURCE: "grpc+https://a.example", ...env });
+  expect(read).toThrow(says);
+  expect(read).not.toThrow(/a-secret/);
+});

@@ -13,6 +13,7 @@ import {
   isNotOffered,
   openGrpcCalls,
 } from "../sources/grpc-calls.ts";
+import { SourceRefusedError } from "../sources/source-errors.ts";
 import { BelowIndexError, HistoryIndexMissingError } from "./history-errors.ts";
 import type { LedgerIndex, ObjectHead } from "./ledger-index.ts";
 import { askEdge, askList, type ListAnswer, type ListRequest } from "./list-request.ts";
@@ -157,6 +158,20 @@ export const grpcIndex = ({
 
   return {
     description,
+    chainId: async (signal) => {
+      const wanted = "its service info";
+      const attempt = async () => {
+        const { chainId } = await ask(
+          (options) => ledgerService.getServiceInfo({}, options),
+          signal,
+        );
+        if (chainId === undefined) throw new Setback("push-back", `${wanted} lacks the chain id`);
+        return { chainId };
+      };
+      const info = await retried(wanted, attempt, signal);
+      if (info !== null) return info.chainId;
+      throw new SourceRefusedError(description, wanted, "NOT_FOUND");
+    },
     covers: async (signal) => {
       const { ASCENDING, DESCENDING } = GrpcTypes.Ordering;
       const [first, last] = await Promise.all([edge(ASCENDING, signal), edge(DESCENDING, signal)]);

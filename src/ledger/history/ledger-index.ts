@@ -31,6 +31,9 @@ export type LedgerIndex = {
   /** The setting without secrets. */
   readonly description: string;
 
+  /** Base58 digest of the genesis checkpoint: the lists of another chain find nothing. */
+  chainId(signal: AbortSignal): Promise<string>;
+
   /**
    * Checkpoints that the lists cover.
    * @throws HistoryIndexMissingError (stop)
@@ -38,8 +41,9 @@ export type LedgerIndex = {
   covers(signal: AbortSignal): Promise<ListedRange>;
 
   /**
-   * Checkpoints of the range with a matching transaction, each once, in no promised order. Ends
-   * only when watermarks show the whole range scanned.
+   * Checkpoints of the range with a matching transaction, ascending and each once as far as the
+   * node keeps to its own watermarks. Ends only when those show the whole range scanned.
+   * @throws the reason of `signal`
    * @throws HistoryIndexMissingError (stop)
    * @throws BelowIndexError (retry) when the lists begin after `range.first`
    * @throws IndexStuckError (retry) when several requests in a row bring no progress

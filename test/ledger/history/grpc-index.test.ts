@@ -311,10 +311,11 @@ test("an aborted scan throws, so that it never passes for a complete one", async
   await expect(reading()).rejects.toThrow(/abort/i);
 });
 
-test("the lists say from where to where they go", async () => {
+test("the lists say from where to where they go, and of which chain they are", async () => {
   await using node = await opened(limited({ floor: 20n, newest: 377n }));
 
   expect(await node.index.covers(never)).toEqual({ first: 20n, last: 377n });
+  expect(await node.index.chainId(never)).toBe(ledger.chainId);
 });
 
 test("heads are the newest versions, null for what is gone, over several requests", async () => {

@@ -13,6 +13,7 @@ export const listedIndex = (ledger: ListedLedger, lies: Lies = HONEST): LedgerIn
   const shown = lyingLedger(ledger, lies);
   return {
     description: "lists in memory",
+    chainId: async () => ledger.chainId,
     covers: async () => ({ first: 0n, last: ledger.newest() }),
     touching: async function* (what, { first, last }) {
       const found = new Set<bigint>();
