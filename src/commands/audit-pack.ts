@@ -6,6 +6,7 @@ import { writePack } from "../evidence/pack/write.ts";
 import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { committeeFrom } from "../ledger/reading/trust.ts";
 import { factSource } from "../log/log.ts";
+import { askingFor, createAsking } from "../projections/asking.ts";
 import type { TableOf } from "../projections/cap-table-json.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { inQuarantine } from "../projections/held-coins.ts";
@@ -101,7 +102,7 @@ const make = async ({
   const { config, logger, signal, write: database } = storage;
   const key = await configuredKey(config, { existing: true }).open(storage);
   const { table: last } = await tableAt(database.db, coin, to);
-  const first = await firstTable(database.db, last, from);
+  const first = await askingFor(createAsking(database), () => firstTable(database.db, last, from));
   if (first.mark.sequence >= last.mark.sequence) {
     throw new UsageError(
       `--from (checkpoint ${first.mark.sequence}) must be before --to (checkpoint ${last.mark.sequence})`,

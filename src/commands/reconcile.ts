@@ -3,6 +3,7 @@ import { keepFindings } from "../audit/reconcile/findings.ts";
 import { type Reconciliation, reconcile } from "../audit/reconcile/reconcile.ts";
 import { type AsOf, checkpointOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
+import { askingFor, createAsking } from "../projections/asking.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { AT_HELP, atOption, coinOption } from "./cap-table-at.ts";
@@ -27,11 +28,13 @@ export const reconcileCommand = () =>
       const { write: database, signal } = storage;
       const coinType =
         coin === undefined ? undefined : (await resolveCoin(database.db, coin)).coinType;
-      const done = await reconcile(database, {
-        at: at && ((on) => checkpointOf(guardedReads(on, ALL), at)),
-        coinType,
-        signal,
-      });
+      const done = await askingFor(createAsking(database), () =>
+        reconcile(database, {
+          at: at && ((on) => checkpointOf(guardedReads(on, ALL), at)),
+          coinType,
+          signal,
+        }),
+      );
       if (coinType === undefined && (done.findings.length > 0 || done.notShown.length === 0)) {
         await keepFindings(database.sql, "command", done.checkpoint, done.findings);
       }

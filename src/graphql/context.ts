@@ -1,6 +1,7 @@
 /** What resolvers are given: the statements that their field declares, and what a process shares. */
 import type { Readers, Reads, Snapshot } from "../database/readers.ts";
 import type { MaybePromise } from "../database/short-cache.ts";
+import type { FindSummaries } from "../projections/asking.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import type { ProgressTables } from "../projections/progress-tables.ts";
@@ -33,6 +34,8 @@ export type GraphSources = {
    * subscriptions poll every few seconds.
    */
   readonly onAppend?: ((onNotify: () => void, signal: AbortSignal) => void) | undefined;
+  /** Finds checkpoints between those that were read; without it they are NOT_YET_INDEXED. */
+  readonly findSummaries?: FindSummaries | undefined;
   /** Called with each failure of reading for subscriptions, which is retried. */
   readonly onTrouble?: ((error: Error) => void) | undefined;
 };

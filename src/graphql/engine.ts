@@ -13,6 +13,7 @@ import {
 } from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
+import type { Moment } from "../log/between.ts";
 import {
   createContexts,
   type GraphContext,
@@ -20,7 +21,7 @@ import {
   type Subscriber,
 } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
-import { badRequest, printed, reportTo, throwDatabaseTrouble } from "./errors.ts";
+import { askedIn, badRequest, printed, reportTo, throwDatabaseTrouble } from "./errors.ts";
 import { costError, introspectionError, LIMITS } from "./limits.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
@@ -166,21 +167,34 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         subscription,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const begun = contexts.openQuery(scope, weight, plain?.plan);
-          const { context, end } = begun instanceof Promise ? await begun : begun;
-          try {
-            if (compiled !== undefined && plain !== undefined) {
-              return {
-                status: 200,
-                contentType: `${contentType}; charset=utf-8`,
-                body: await run(compiled, context, plain.variables, scope),
-              };
+          const attempt = async (onErrors: OnErrors): Promise<GraphAnswer> => {
+            const begun = contexts.openQuery(scope, weight, plain?.plan);
+            const { context, end } = begun instanceof Promise ? await begun : begun;
+            try {
+              if (compiled !== undefined && plain !== undefined) {
+                return {
+                  status: 200,
+                  contentType: `${contentType}; charset=utf-8`,
+                  body: await run(compiled, context, plain.variables, scope, onErrors),
+                };
+              }
+              const judgement = subscription === undefined ? judged(plain) : asStreamOnly(plain);
+              return await interpreter(
+                { body, contentType, context, ...judgement, onErrors },
+                scope,
+              );
+            } finally {
+              end();
             }
-            const judgement = subscription === undefined ? judged(plain) : asStreamOnly(plain);
-            return await interpreter({ body, contentType, context, ...judgement }, scope);
-          } finally {
-            end();
-          }
+          };
+          let asked: readonly Moment[] = [];
+          const answer = await attempt((errors) => {
+            asked = askedIn(errors);
+          });
+          const { findSummaries } = sources;
+          if (asked.length === 0 || findSummaries === undefined) return answer;
+          // From its beginning: what was found lies behind the snapshot of the first attempt.
+          return (await findSummaries(asked, scope.signal)) ? attempt(() => undefined) : answer;
         },
       };
     },
@@ -237,17 +251,21 @@ const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "wei
   };
 };
 
+type OnErrors = (errors: readonly GraphQLError[]) => void;
+
 /** Runs a compiled query and returns the text of its answer. */
 const run = async (
   { query }: CompiledQuery,
   context: GraphContext,
   variables: Readonly<Record<string, unknown>>,
   scope: RequestScope,
+  onErrors: OnErrors,
 ): Promise<string> => {
   const { data, errors } = await query(undefined, context, variables);
   const extensions = context.leftOut.extensions();
   if (errors === undefined) return JSON.stringify({ data, extensions });
   throwDatabaseTrouble(errors);
+  onErrors(errors);
   const unforeseen = reportTo(scope);
   const shown = errors.map((error) => printed(error, scope.requestId, unforeseen));
   return JSON.stringify({ errors: shown, data, extensions });

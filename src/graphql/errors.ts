@@ -3,9 +3,15 @@ import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { isDatabaseTrouble, isStatementTimeout } from "../database/database-error.ts";
 import { HttpError } from "../http/http-error.ts";
 import { internalDetails } from "../http/refusal.ts";
+import type { Moment } from "../log/between.ts";
 import { GrantIndexBehindError } from "../projections/balance-progress.ts";
 import { QuarantinedError } from "../projections/held-coins.ts";
-import { BeforeLogError, NotYetIndexedError, RebuildingError } from "../projections/past.ts";
+import {
+  BeforeLogError,
+  BetweenReadError,
+  NotYetIndexedError,
+  RebuildingError,
+} from "../projections/past.ts";
 import type { RequestScope } from "./request.ts";
 
 /** Values of `extensions.code`. */
@@ -84,6 +90,13 @@ export const throwDatabaseTrouble = (errors: readonly GraphQLError[]): void => {
   const trouble = causes.find((cause) => isDatabaseTrouble(cause) && !isStatementTimeout(cause));
   if (trouble !== undefined) throw trouble;
 };
+
+/** Moments between two checkpoints that were read, for which a part of the request failed. */
+export const askedIn = (errors: readonly GraphQLError[]): readonly Moment[] =>
+  errors.flatMap((error) => {
+    const cause = rootCause(error);
+    return cause instanceof BetweenReadError ? [cause.asked] : [];
+  });
 
 /** The error to publish: with one of our codes, or masked. */
 export const published = (

@@ -8,6 +8,18 @@ import { builder } from "./builder.ts";
 import { pastArguments } from "./fields.ts";
 import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";
 
+const ReadFrom = builder.enumType("ReadFrom", {
+  description: "Which checkpoints the log was read from.",
+  values: {
+    FULL: { description: "Every checkpoint of the chain since firstCheckpoint." },
+    GUIDED: {
+      description:
+        "For a part of the chain only the checkpoints that concern the contract: a node's lists say which. " +
+        "completeThrough says how far they are proven to be all.",
+    },
+  } as const,
+});
+
 const Meta = builder.objectRef<Row>("Meta").implement({
   description: "The state that all answers of one request are read from: one snapshot.",
   fields: (t) => ({
@@ -33,6 +45,17 @@ const Meta = builder.objectRef<Row>("Meta").implement({
         "Position after everything up to that checkpoint, decimal: pass it as after to the query or the subscription " +
         "tokenActivity, holderEvents or roleEvents for exactly the events after a copy of that checkpoint. Null before the first.",
       resolve: ({ last }) => last && followPosition(last.sequence),
+    }),
+    readFrom: t.field({
+      type: ReadFrom,
+      description: "FULL, or GUIDED as soon as a part of the log was read guided.",
+      resolve: ({ isGuided }) => (isGuided ? "GUIDED" : "FULL"),
+    }),
+    completeThrough: t.exposeString("completeThrough", {
+      nullable: true,
+      description:
+        "Last checkpoint through which the register of all coins is proven complete, decimal: the versions of their " +
+        "objects follow one another without a gap. Null while there is no such proof.",
     }),
     chainId: t.exposeString("chainId", {
       nullable: true,

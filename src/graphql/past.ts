@@ -1,5 +1,6 @@
 /** Answers about the past: from `atCheckpoint` and `atTimestamp` to the checkpoint they name. */
 import type { Reads } from "../database/readers.ts";
+import { isBetween, type Moment } from "../log/between.ts";
 import { checkpointBefore, checkpointMark } from "../log/blocks.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import type { GuardedReads } from "../projections/guarded-reads.ts";
@@ -7,6 +8,7 @@ import { NO_COIN } from "../projections/held-coins.ts";
 import {
   assertCommitted,
   BeforeLogError,
+  BetweenReadError,
   NotYetIndexedError,
   STILL_FILLING,
 } from "../projections/past.ts";
@@ -14,9 +16,7 @@ import { badInput } from "./errors.ts";
 import { show } from "./input.ts";
 
 /** The point in the past that a caller asks about; undefined is the present. */
-export type AsOf =
-  | { readonly kind: "checkpoint"; readonly checkpoint: bigint }
-  | { readonly kind: "second"; readonly unixSeconds: bigint };
+export type AsOf = Moment;
 
 /** Digits of the largest u64. */
 const MAX_DIGITS = 20;
@@ -108,12 +108,8 @@ export const checkpointOf = async (
   if (before.kind === "before_log") {
     throw new BeforeLogError(`the second ${unixSeconds}`, before.firstCheckpoint);
   }
+  if (before.kind === "between") throw new BetweenReadError(asOf);
   if (before.kind === "not_yet" && before.filling) throw new NotYetIndexedError(STILL_FILLING);
-  if (before.kind === "between") {
-    throw new NotYetIndexedError(
-      `the second ${unixSeconds} ends between the checkpoints ${before.after} and ${before.before}; those between were not read, and its last one is not known`,
-    );
-  }
   const { last } = committed;
   // The next checkpoint must be committed, too: until then another one of the same second may come.
   if (before.kind === "not_yet" || last === null || before.checkpoint >= last) {
@@ -128,12 +124,14 @@ export const checkpointOf = async (
 
 /**
  * Time and digest of a checkpoint that is committed.
- * @throws NotYetIndexedError (wait) while times from before an upgrade are being filled in
+ * @throws NotYetIndexedError (wait) while times from before an upgrade are being filled in;
+ * BetweenReadError (wait)
  */
 export const markOf = async (reads: Reads, checkpoint: bigint): Promise<CheckpointMark> => {
   const mark = await checkpointMark(reads, checkpoint);
-  if (mark === null) {
-    throw new NotYetIndexedError(`the time of checkpoint ${checkpoint} is still being filled in`);
+  if (mark !== null) return mark;
+  if (await isBetween(reads, checkpoint)) {
+    throw new BetweenReadError({ kind: "checkpoint", checkpoint });
   }
-  return mark;
+  throw new NotYetIndexedError(`the time of checkpoint ${checkpoint} is still being filled in`);
 };

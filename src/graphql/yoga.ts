@@ -16,13 +16,11 @@ export type InterpretedRequest = {
   readonly document?: DocumentNode | undefined;
   /** Why the document, or its operation, must not run; empty when it may. */
   readonly errors?: readonly GraphQLError[] | undefined;
+  /** Called with the errors of a result, before they are masked. */
+  readonly onErrors: (errors: readonly GraphQLError[]) => void;
 };
 
-type ServerContext = RequestScope &
-  Omit<InterpretedRequest, "body" | "contentType"> & {
-    /** Called with the errors of a result, before they are masked. */
-    readonly onErrors: (errors: readonly GraphQLError[]) => void;
-  };
+type ServerContext = RequestScope & Omit<InterpretedRequest, "body" | "contentType">;
 
 /** Makes the interpreter of a schema. */
 export const createInterpreter = (
@@ -48,6 +46,7 @@ export const createInterpreter = (
     let errors: readonly GraphQLError[] = [];
     const onErrors: ServerContext["onErrors"] = (seen) => {
       errors = seen;
+      read.onErrors(seen);
     };
     const response = await yoga.fetch(
       "http://holderbook/graphql",

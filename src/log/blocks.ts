@@ -10,7 +10,7 @@ import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { BLOCK_CHECKPOINTS, firstReaching, markAt } from "./block.ts";
 import type { BlockPiece, CheckpointMark } from "./fact.ts";
-import { lastSummary, type Neighbours, summaryReaching } from "./guided.ts";
+import { bisected, type Neighbours } from "./guided.ts";
 import { markOf } from "./high-water.ts";
 
 /**
@@ -124,7 +124,7 @@ type CheckpointBefore =
       /** Whether earlier checkpoints are still being filled in. */
       readonly filling: boolean;
     }
-  /** It lies between two known checkpoints of a guided range, whose own times are known. */
+  /** It lies between these two of a guided range; the summary in their middle is missing. */
   | ({ readonly kind: "between" } & Neighbours);
 
 /**
@@ -156,19 +156,18 @@ export const checkpointBefore = async (
     : { kind: "found", checkpoint: beyond - 1n };
 };
 
-/** Looks among the summaries between two neighbours that were read. */
+/** Follows the bisection between two neighbours that were read. */
 const betweenRead = async (
   reads: Reads,
   between: Neighbours,
   firstCheckpoint: bigint,
   beyondMs: bigint,
 ): Promise<CheckpointBefore> => {
-  const before = (await summaryReaching(reads, between, beyondMs)) ?? between.before;
-  if (before === firstCheckpoint) return { kind: "before_log", firstCheckpoint };
-  const after = (await lastSummary(reads, { after: between.after, before })) ?? between.after;
-  return after === before - 1n
-    ? { kind: "found", checkpoint: after }
-    : { kind: "between", after, before };
+  const { after, before } = await bisected(reads, between, beyondMs);
+  if (before - after > 1n) return { kind: "between", after, before };
+  return after < firstCheckpoint
+    ? { kind: "before_log", firstCheckpoint }
+    : { kind: "found", checkpoint: after };
 };
 
 type Reaching = Stretches & {

@@ -126,35 +126,35 @@ export const summariesAfter = (
     { prepare: true },
   );
 
-/** The first summary after a checkpoint, and before another, of at least this time. */
-export const summaryReaching = async (
+/** The checkpoint in the middle of two. */
+export const middleOf = ({ after, before }: Neighbours): bigint => after + (before - after) / 2n;
+
+/**
+ * Follows the bisection for a time between two checkpoints that were read, as far as the summaries
+ * on its path are kept: neighbours next to each other, or with a missing summary in their middle.
+ * Other summaries do not count, so an answer never changes, even where the chain's time steps back.
+ * @param leastMs reached by `before` and by no checkpoint that was read before it
+ */
+export const bisected = async (
   reads: Reads,
   { after, before }: Neighbours,
   leastMs: bigint,
-): Promise<bigint | null> => {
+): Promise<Neighbours> => {
   const parameters = [after, before, leastMs].map(asInt8);
-  const [row] = await read<{ checkpoint: bigint }>(reads, REACHING, parameters);
-  return row?.checkpoint ?? null;
+  const [row] = await read<Neighbours>(reads, BISECTION, parameters);
+  return row ?? { after, before };
 };
 
-const REACHING = `
-  select checkpoint from log_summaries
-  where checkpoint > $1::int8 and checkpoint < $2::int8 and timestamp_ms >= $3::int8
-  order by checkpoint limit 1`;
-
-/** The last checkpoint with a summary between two; null without one. */
-export const lastSummary = async (
-  reads: Reads,
-  { after, before }: Neighbours,
-): Promise<bigint | null> => {
-  const [row] = await read<{ checkpoint: bigint }>(reads, LAST, [after, before].map(asInt8));
-  return row?.checkpoint ?? null;
-};
-
-const LAST = `
-  select checkpoint from log_summaries
-  where checkpoint > $1::int8 and checkpoint < $2::int8
-  order by checkpoint desc limit 1`;
+const BISECTION = `
+  with recursive path (after, before) as (
+    select $1::int8, $2::int8
+    union all
+    select case when timestamp_ms < $3::int8 then checkpoint else after end,
+           case when timestamp_ms < $3::int8 then before else checkpoint end
+    from path join log_summaries on checkpoint = after + (before - after) / 2
+    where before - after > 1
+  )
+  select after, before from path order by before - after limit 1`;
 
 /** A verified checkpoint that guided reading found. */
 export type FoundCheckpoint = {

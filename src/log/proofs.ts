@@ -21,6 +21,14 @@ export const committeeInLog = async (sql: Sql, epoch?: bigint): Promise<LogCommi
   return row ?? null;
 };
 
+/** The committee of the last known epoch up to this one; null without one. */
+export const committeeUpTo = async (sql: Sql, epoch: bigint): Promise<LogCommittee | null> => {
+  const [row] = await sql<LogCommittee[]>`
+    select epoch, members, named_by as "namedBy" from log_committees
+    where epoch <= ${epoch}::int8 order by epoch desc limit 1`;
+  return row ?? null;
+};
+
 /** Proofs of stretches that begin after a checkpoint, ascending. */
 export const proofsAfter = (
   sql: Sql,

@@ -239,21 +239,17 @@ export const logFound = pgTable("log_found", {
  * Verified summaries of checkpoints in guided ranges that were not read. Never updated or deleted
  * (drizzle/0027_guided.sql).
  */
-export const logSummaries = pgTable(
-  "log_summaries",
-  {
-    checkpoint: int8("checkpoint").primaryKey(),
-    digest: text("digest").notNull(),
-    timestampMs: int8("timestamp_ms").notNull(),
-    epoch: int8("epoch").notNull(),
-    /** BCS of `CheckpointSummary`. */
-    summary: bytea("summary").notNull(),
-    /** As in `log_proofs`. */
-    signature: bytea("signature").notNull(),
-    signers: bytea("signers").notNull(),
-  },
-  (t) => [index("log_summaries_in_time").on(t.timestampMs, t.checkpoint)],
-);
+export const logSummaries = pgTable("log_summaries", {
+  checkpoint: int8("checkpoint").primaryKey(),
+  digest: text("digest").notNull(),
+  timestampMs: int8("timestamp_ms").notNull(),
+  epoch: int8("epoch").notNull(),
+  /** BCS of `CheckpointSummary`. */
+  summary: bytea("summary").notNull(),
+  /** As in `log_proofs`. */
+  signature: bytea("signature").notNull(),
+  signers: bytea("signers").notNull(),
+});
 
 /** Coin types in the log, with their decimals. */
 export const logCoins = pgTable(

@@ -41,6 +41,7 @@ import {
   type Visit,
   type Who,
 } from "../http/route.ts";
+import type { FindSummaries } from "../projections/asking.ts";
 import { readCapTable, type TableOf } from "../projections/cap-table-json.ts";
 import type { CapTables, Whose } from "../projections/cap-tables.ts";
 import { QuarantinedError } from "../projections/held-coins.ts";
@@ -94,6 +95,8 @@ export type ExportSettings = {
   readonly readers: Readers;
   /** Cached registers, shared by the whole process. */
   readonly capTables: CapTables;
+  /** Finds checkpoints between those that were read. */
+  readonly findSummaries: FindSummaries;
   /** For a token's movements; read-only, with a statement timeout. */
   readonly read: Pick<Database, "db">;
   /** For the roots of statements, which are published. */
@@ -149,7 +152,7 @@ type Exporting = {
 };
 
 export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
-  const { readers, capTables } = settings;
+  const { readers, capTables, findSummaries } = settings;
   const downloads = createAdmission(MAX_DOWNLOADS);
   const archives = createAdmission(MAX_ARCHIVES);
   // Downloads hold their slot longer than `bounds` would.
@@ -192,7 +195,12 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
           if (why !== null) throw new HttpError(400, `for: ${why}`);
           const whyNot = lotsNotFor(format, lots);
           if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
-          const { table, reads } = await requestedTable(readers.for(signal), moment);
+          const { table, reads } = await requestedTable(
+            readers.for(signal),
+            moment,
+            findSummaries,
+            signal,
+          );
           const { head, rows } = await readCapTable(reads, table, capTables);
           const name = fileNameOf(table);
           if (format === "ocf") {
@@ -237,10 +245,12 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
         download(input, async (exporting) => {
           const { owner, holderId, version, ...moment } = input.query;
           const whose = whoseOf(owner, holderId);
-          const { table, reads: db } = await requestedTable(readers.for(exporting.signal), moment);
+          const { signal } = exporting;
+          const on = readers.for(signal);
+          const { table, reads: db } = await requestedTable(on, moment, findSummaries, signal);
           const key = await settings.deploymentKey();
-          const on = { db, write: settings.write };
-          const statement = await makeStatement(on, key, table, whose, {
+          const register = { db, write: settings.write };
+          const statement = await makeStatement(register, key, table, whose, {
             tables: capTables,
             quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
             version: version === "1" ? 1 : 2,

@@ -11,12 +11,14 @@ import { readSummary } from "../ledger/decode/summary.ts";
 import { readBitmap } from "../ledger/proof/certificate.ts";
 import { type Committee, QUORUM, TOTAL_STAKE, unpackCommittee } from "../ledger/proof/committee.ts";
 import { CommitteeError } from "../ledger/proof/proof-errors.ts";
+import { isBetween, summaryProof } from "../log/between.ts";
 import { blocksFilledTo, checkpointMark } from "../log/blocks.ts";
 import type { LogCommittee, StretchProof } from "../log/fact.ts";
 import { committeeInLog, proofOf } from "../log/proofs.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
+import type { FindSummaries } from "../projections/asking.ts";
 import { pipelineDigest } from "../projections/digests.ts";
-import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
+import { BeforeLogError, BetweenReadError, NotYetIndexedError } from "../projections/past.ts";
 import type { VerifyLevel } from "../settings/values.ts";
 import { proofAnswer } from "./answers.ts";
 
@@ -27,11 +29,19 @@ export type ProofSettings = {
   readonly pipelines: readonly Pipeline[];
   /** The configured level; the log keeps proofs of signatures only. */
   readonly verify: VerifyLevel;
+  /** Finds checkpoints between those that were read. */
+  readonly findSummaries: FindSummaries;
 };
 
 type Answer = z.infer<typeof proofAnswer>;
 
-export const proofRoutes = ({ db, reader, pipelines, verify }: ProofSettings): readonly Route[] => [
+export const proofRoutes = ({
+  db,
+  reader,
+  pipelines,
+  verify,
+  findSummaries,
+}: ProofSettings): readonly Route[] => [
   route({
     method: "GET",
     path: "/proofs/:checkpoint",
@@ -43,15 +53,18 @@ export const proofRoutes = ({ db, reader, pipelines, verify }: ProofSettings): r
     params: { checkpoint: "Its number." },
     answer: json("CheckpointProof", proofAnswer, "The proof."),
     refusals: [404],
-    handle: async ({ params: { checkpoint = "" } }) => {
+    handle: async ({ params: { checkpoint = "" }, signal }) => {
       if (!/^\d{1,18}$/.test(checkpoint)) {
         throw new HttpError(400, "checkpoint: must be a checkpoint number");
       }
       const asked = BigInt(checkpoint);
+      if (await isBetween(db, asked)) {
+        await findSummaries([{ kind: "checkpoint", checkpoint: asked }], signal);
+      }
       const [mark, before, proof, digests] = await Promise.all([
         checkpointMark(db, asked),
         asked === 0n ? null : checkpointMark(db, asked - 1n),
-        proofOf(db.sql, asked),
+        proofOf(db.sql, asked).then((proof) => proof ?? summaryProof(db, asked)),
         digestsAt(db, pipelines, asked),
       ]);
       if (mark === null) throw new HttpError(404, await reasonMissing(db, asked));
@@ -69,10 +82,12 @@ export const proofRoutes = ({ db, reader, pipelines, verify }: ProofSettings): r
   }),
 ];
 
+/** A signed checkpoint names the one before, which the log may lack. */
 type Proven = Omit<
   Answer,
   "checkpoint" | "digest" | "timestamp" | "previousDigest" | "pipelineDigests"
->;
+> &
+  Partial<Pick<Answer, "previousDigest">>;
 
 const NO_PROOF = {
   epoch: null,
@@ -117,6 +132,7 @@ const withProof = async (db: Db, asked: bigint, proof: StretchProof): Promise<Pr
   return {
     epoch: epoch.toString(),
     contentDigest: links === 0 ? header.contentDigest : null,
+    ...(links === 0 && { previousDigest: header.previousDigest }),
     verification: "signatures",
     how: howOf(signers.length, members.members.length, stake, links, signed),
     signedCheckpoint: { checkpoint: signed.toString(), digest: header.digest, links },
@@ -186,6 +202,9 @@ const digestsAt = (
   );
 
 const reasonMissing = async (db: Db, asked: bigint): Promise<string> => {
+  if (await isBetween(db, asked)) {
+    return new BetweenReadError({ kind: "checkpoint", checkpoint: asked }).message;
+  }
   const known = await blocksFilledTo(db);
   if (known === null || known.nextCheckpoint <= known.firstCheckpoint) {
     return "no checkpoint is in the log yet";

@@ -4,6 +4,7 @@ import type { Reads } from "../database/readers.ts";
 import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { HttpError } from "../http/http-error.ts";
 import { resolveCoin } from "../log/coins.ts";
+import { askingFor, type FindSummaries } from "../projections/asking.ts";
 import type { SeenTableOf } from "../projections/cap-table-json.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
@@ -61,28 +62,36 @@ const momentOf = ({ atCheckpoint, atTimestamp }: TableQuery): AsOf | undefined =
   return atTimestamp === undefined ? undefined : { kind: "second", unixSeconds: atTimestamp };
 };
 
+type RequestedTable = { readonly table: SeenTableOf; readonly reads: GuardedReads };
+
+const tableOn = async (on: Reads, query: TableQuery): Promise<RequestedTable> => {
+  const known = await resolveCoin(on, query.coinType);
+  const { coinType } = known;
+  const all = guardedReads(on, FOR_CAP_TABLES).ofCoin(coinType);
+  const checkpoint = await checkpointOf(all, momentOf(query));
+  const reads = all.at(checkpoint);
+  const seen = await token(reads, { coinType, at: checkpoint });
+  if (seen === null) {
+    throw new HttpError(404, `no token ${coinType} was seen up to checkpoint ${checkpoint}`);
+  }
+  const mark = await markOf(on, checkpoint);
+  const { symbol, totalSupply } = seen;
+  return { table: { ...known, mark, symbol, totalSupply }, reads };
+};
+
 /**
- * Finds the requested table, and the reads of it.
+ * Finds the requested table, and the reads of it; asks for a moment between two that were read.
  * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 if not indexed
  *   yet
  */
 export const requestedTable = async (
   on: Reads,
   query: TableQuery,
-): Promise<{ readonly table: SeenTableOf; readonly reads: GuardedReads }> => {
+  find: FindSummaries,
+  signal: AbortSignal,
+): Promise<RequestedTable> => {
   try {
-    const known = await resolveCoin(on, query.coinType);
-    const { coinType } = known;
-    const all = guardedReads(on, FOR_CAP_TABLES).ofCoin(coinType);
-    const checkpoint = await checkpointOf(all, momentOf(query));
-    const reads = all.at(checkpoint);
-    const seen = await token(reads, { coinType, at: checkpoint });
-    if (seen === null) {
-      throw new HttpError(404, `no token ${coinType} was seen up to checkpoint ${checkpoint}`);
-    }
-    const mark = await markOf(on, checkpoint);
-    const { symbol, totalSupply } = seen;
-    return { table: { ...known, mark, symbol, totalSupply }, reads };
+    return await askingFor(find, () => tableOn(on, query), signal);
   } catch (error) {
     if (error instanceof NotYetIndexedError) throw new HttpError(409, error.message);
     if (error instanceof BeforeLogError) throw new HttpError(400, error.message);

@@ -13,6 +13,7 @@ import {
   QuarantinedError,
   type StoredHeld,
 } from "./held-coins.ts";
+import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";
 import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
 import type { ProgressTables } from "./progress-tables.ts";
 
@@ -27,18 +28,29 @@ export type GuardedReads = Reads & {
   at(checkpoint: bigint): GuardedReads;
   /** For statements that read this coin alone, or `NO_COIN`: held coins besides it do not matter. */
   ofCoin(coinType: string, options?: OfCoin): GuardedReads;
-  /** Statements of the present that end where a coin is held instead of throwing; each tells of all held coins. */
+  /**
+   * Statements of the present that end where a coin is held instead of throwing; each tells of all held coins. Those of
+   * incomplete coins go on: their events are in the tables.
+   */
   upToHolds(onHeld: (held: readonly HeldIn[]) => void): Reads;
   readonly allowsStale: boolean;
 };
 
 export type OfCoin = {
-  /** While the coin is held, the last committed checkpoint is the one before, and no statement of the present throws. */
+  /**
+   * While the coin is held, the last committed checkpoint is the one before, and no statement of the present throws; of
+   * an incomplete coin it does.
+   */
   readonly allowStale?: boolean | null | undefined;
 };
 
 /** Whose rows are read; undefined: perhaps those of any coin. */
 type Asked = { readonly coinType: string; readonly allowsStale: boolean } | undefined;
+
+/** As a pipeline that holds the incomplete coins. */
+const INCOMPLETE = `
+  (select json_build_object('pipeline', '${COMPLETENESS}', 'target', null, 'checkpoint', null, 'held', held)::text
+   from (select ${INCOMPLETE_HELD} as held) as incomplete where held is not null)`;
 
 /** SQL: JSON of each pipeline that is rebuilt or holds coins, one a line; null if none. */
 const barringOf = (needed: readonly ProgressTables[]): string => {
@@ -48,7 +60,7 @@ const barringOf = (needed: readonly ProgressTables[]): string => {
                'checkpoint', last_checkpoint::text, 'held', held)::text
         from ${getTableName(watermark)} where rebuilding_to is not null or held is not null)`,
   );
-  return `nullif(concat_ws(e'\\n', ${each.join(", ")}), '')`;
+  return `nullif(concat_ws(e'\\n', ${[...each, INCOMPLETE].join(", ")}), '')`;
 };
 
 const committedOf = (needed: readonly ProgressTables[]): string => {
@@ -114,7 +126,9 @@ const heldOfAsked = (all: readonly Held[], asked: Asked) =>
 /** @throws RebuildingError (wait), QuarantinedError (wait) when a coin is held from `at` on or earlier */
 const assertServed = (seen: Seen | undefined, asked: Asked, at?: bigint): void => {
   for (const { pipeline, coinType, coin } of heldOfAsked(heldWhereBuilt(seen), asked)) {
-    if (at === undefined ? asked?.allowsStale : at < coin.from) continue;
+    // The tables have an incomplete coin's rows beyond `from`, which a statement of the present would read.
+    const endsBefore = asked?.allowsStale && pipeline !== COMPLETENESS;
+    if (at === undefined ? endsBefore : at < coin.from) continue;
     throw new QuarantinedError(pipeline, coinType, coin);
   }
 };
@@ -203,7 +217,8 @@ export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): Guar
     allowsStale: asked?.allowsStale ?? false,
     upToHolds: (onHeld) =>
       reads(guards.present, (row) => {
-        onHeld(heldWhereBuilt(row).flatMap(({ pipeline, held }) => heldInPipeline(pipeline, held)));
+        const held = heldWhereBuilt(row).filter(({ pipeline }) => pipeline !== COMPLETENESS);
+        onHeld(held.flatMap(({ pipeline, held }) => heldInPipeline(pipeline, held)));
       }),
     ofCoin: (coinType, { allowStale } = {}) =>
       readsOf({ coinType, allowsStale: allowStale === true }, at),

@@ -7,6 +7,7 @@
  */
 import type { Fact } from "../log/fact.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { COMPLETENESS } from "./incomplete-coins.ts";
 
 /** Where a fact is in the log; with the type of its event or object. */
 export type FactPlace = Pick<
@@ -117,7 +118,9 @@ export const inQuarantine = ({
   from,
   reason,
 }: Pick<HeldIn, "pipeline" | "coinType" | "from" | "reason">): string =>
-  `${coinType} is in quarantine in ${pipeline} from ${unitOf(coinType)} ${from} on: ${reason}`;
+  pipeline === COMPLETENESS
+    ? `${coinType} is incomplete from checkpoint ${from} on: ${reason}`
+    : `${coinType} is in quarantine in ${pipeline} from ${unitOf(coinType)} ${from} on: ${reason}`;
 
 /** What `from` counts: blocks for an EVM token, which is named by its chain and address. */
 export const unitOf = (coinType: string): "block" | "checkpoint" =>

@@ -4,6 +4,7 @@ import { type Reads, read } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { markOf } from "../log/high-water.ts";
 import { logHighWater } from "../log/tables.ts";
+import { COMPLETE_THROUGH } from "./incomplete-coins.ts";
 import { ALL } from "./needed.ts";
 
 export type Meta = {
@@ -15,12 +16,18 @@ export type Meta = {
   readonly firstCheckpoint: bigint | null;
   /** First checkpoint that can be queried as the past. */
   readonly historyCheckpoint: bigint | null;
+  /** Whether parts of the log were read guided: only checkpoints that concern the contract. */
+  readonly isGuided: boolean;
+  /** Last checkpoint through which all coins are proven complete; null when never. */
+  readonly completeThrough: bigint | null;
 };
 
 /** One row per pipeline ever run; without any, one row with a null pipeline. */
 type Row = {
   readonly chainId: string | null;
   readonly firstCheckpoint: bigint | null;
+  readonly isGuided: boolean;
+  readonly completeThrough: bigint | null;
   readonly pipeline: string | null;
   readonly checkpoint: bigint | null;
   readonly digest: string | null;
@@ -34,7 +41,9 @@ const MARKS = ALL.map(
 );
 
 const META = `
-  select log.chain_id as "chainId", log.first_checkpoint as "firstCheckpoint", marks.pipeline,
+  select log.chain_id as "chainId", log.first_checkpoint as "firstCheckpoint",
+         exists (select from log_guided) as "isGuided", ${COMPLETE_THROUGH} as "completeThrough",
+         marks.pipeline,
          marks.last_checkpoint as checkpoint, marks.last_digest as digest,
          marks.last_timestamp_ms as "timestampMs", marks.layout
   from (select) as one
@@ -60,6 +69,8 @@ export const readMeta = async (on: Reads): Promise<Meta> => {
     last,
     chainId: row?.chainId ?? null,
     firstCheckpoint: first,
+    isGuided: row?.isGuided ?? false,
+    completeThrough: row?.completeThrough ?? null,
     // While history is filled in, no committed checkpoint can be queried.
     historyCheckpoint: isFilled || last === null ? first : last.sequence + 1n,
   };

@@ -2,6 +2,7 @@
  * Rules for querying a past checkpoint: the needed pipelines must have committed it and the log
  * must reach back to it. An answer for a checkpoint never changes.
  */
+import type { Moment } from "../log/between.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** Progress common to several pipelines. */
@@ -42,6 +43,26 @@ export class RebuildingError extends NotYetIndexedError {
     this.pipeline = pipeline;
     this.checkpoint = checkpoint;
     this.target = target;
+  }
+}
+
+/**
+ * The moment lies between two checkpoints that a guided reading read, and its summary is not in the
+ * log yet. It is asked for (asking.ts); retry.
+ */
+export class BetweenReadError extends NotYetIndexedError {
+  override readonly name = "BetweenReadError";
+  readonly asked: Moment;
+
+  constructor(asked: Moment) {
+    const [what, its] =
+      asked.kind === "checkpoint"
+        ? [`checkpoint ${asked.checkpoint}`, "its time and digest are"]
+        : [`the end of second ${asked.unixSeconds}`, "its checkpoint is"];
+    super(
+      `${what} lies between two checkpoints that were read, and ${its} not known yet; the indexing process is asked for it: ask again in a few seconds`,
+    );
+    this.asked = asked;
   }
 }
 

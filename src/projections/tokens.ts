@@ -13,6 +13,7 @@ import { rowsAfterMark } from "../database/writing.ts";
 import { TOKENS_FILLED } from "./balance-progress.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 import { type HeldIn, heldInPipeline, heldOf, type StoredHeld } from "./held-coins.ts";
+import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";
 import { FOR_CAP_TABLES } from "./needed.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEHIND_ALL } from "./position.ts";
@@ -158,10 +159,15 @@ export type Token = {
   readonly totalSupply: bigint | null;
 };
 
-/** SQL of the coins that each pipeline of a cap table holds: one row. */
-const HELD = FOR_CAP_TABLES.map(
-  ({ name, watermark }) => `(select held from ${getTableName(watermark)}) as ${name}`,
-).join(", ");
+/** SQL of the coins that each pipeline of a cap table holds, and of the incomplete ones: one row. */
+const HELD = [
+  ...FOR_CAP_TABLES.map(
+    ({ name, watermark }) => `(select held from ${getTableName(watermark)}) as ${name}`,
+  ),
+  `${INCOMPLETE_HELD}::jsonb as ${COMPLETENESS}`,
+].join(", ");
+
+const HOLDING = [...FOR_CAP_TABLES.map(({ name }) => name), COMPLETENESS];
 
 /** Always one row, so that an empty page carries whether the tables are filled, and which coins are held. */
 const tokensWith = (condition: string) => `
@@ -176,7 +182,7 @@ const tokensWith = (condition: string) => `
     order by coin_type limit (select $2::int8)
   ) as seen on progress.filled`;
 
-const IS_HELD = FOR_CAP_TABLES.map(({ name }) => `coalesce(progress.${name} ? coin_type, false)`);
+const IS_HELD = HOLDING.map((name) => `coalesce(progress.${name} ? coin_type, false)`);
 
 const TOKEN_PAGE = tokensWith(`coin_type > $1 and not (${IS_HELD.join(" or ")})`);
 const ALL_TOKENS = tokensWith("coin_type > $1");
@@ -203,7 +209,7 @@ const readTokens = async (on: Reads, text: string, given: readonly [string, numb
 
 export type TokenPage = {
   readonly tokens: readonly Token[];
-  /** Coins that are left out, whatever the page: a pipeline of their cap tables holds them. */
+  /** Coins that are left out, whatever the page: a pipeline of their cap tables holds them, or they are incomplete. */
   readonly held: readonly HeldIn[];
 };
 
@@ -219,7 +225,7 @@ export const tokens = async (
   const held: Readonly<Record<string, StoredHeld | null>> = JSON.parse(page.held);
   return {
     tokens: page.tokens,
-    held: FOR_CAP_TABLES.flatMap(({ name }) => heldInPipeline(name, heldOf(held[name] ?? null))),
+    held: HOLDING.flatMap((name) => heldInPipeline(name, heldOf(held[name] ?? null))),
   };
 };
 

@@ -9,12 +9,13 @@ import type { Parameter } from "../database/readers.ts";
 import type { BalanceChange, ChangedPart } from "./balance-changes.ts";
 import { type AtMark, type CapWallet, WALLET_ROWS } from "./cap-rows.ts";
 import { type HeldIn, heldIn, heldInPipeline } from "./held-coins.ts";
+import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";
 import { placeOf, positionsEnd } from "./position.ts";
 import type { ProgressTables } from "./progress-tables.ts";
 import type { TokenObject } from "./shared-token-objects.ts";
 import { GRANT_COLUMNS, type GrantRow, grantOf, type TokenTimelock } from "./timelock-objects.ts";
 
-/** Coins that lack facts at the end of a checkpoint or before. */
+/** Coins that lack facts at the end of a checkpoint or before, incomplete ones too. */
 export const heldAt = async (
   sql: Sql,
   pipelines: readonly ProgressTables[],
@@ -23,6 +24,9 @@ export const heldAt = async (
   const each = pipelines.map(
     ({ watermark }) =>
       `select pipeline, held::text as held from ${getTableName(watermark)} where held is not null`,
+  );
+  each.push(
+    `select '${COMPLETENESS}', held::text from (select ${INCOMPLETE_HELD} as held) as incomplete where held is not null`,
   );
   const rows = await sql.unsafe<{ pipeline: string; held: string }[]>(each.join(" union all "));
   return rows

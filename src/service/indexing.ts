@@ -3,6 +3,7 @@
 import type { Trouble } from "../http/health/progress.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
+import { hasGuided } from "../log/between.ts";
 import { createFeed } from "../log/feed.ts";
 import { factSource } from "../log/log.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -12,6 +13,7 @@ import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
 import type { Config } from "../settings/config.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import { findAsked } from "./find-asked.ts";
 import type { LocalProgress } from "./health/snapshot.ts";
 import { type Ledger, verificationOf } from "./ledger-source.ts";
 import { shownReason } from "./process-notes.ts";
@@ -112,6 +114,24 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     else pipelineTroubles.set(pipeline, trouble);
   };
 
+  // Serving processes ask for checkpoints between those that were read.
+  const found = opened.promise.then(
+    async () => {
+      const isAsked = last === undefined && (await hasGuided(storage.write));
+      if (!isAsked) return;
+      await findAsked({
+        database: storage.write,
+        source: ledger.source,
+        onFailure: (err) =>
+          rarely(`${err}`, (repeats) =>
+            logger.warn({ err, ...repeats }, "cannot find a checkpoint that was asked for"),
+          ),
+        signal,
+      });
+    },
+    () => undefined,
+  );
+
   // Without `last` pipelines outlive a stopped reader; with it, nothing more would come.
   const giveUp = new AbortController();
   const running = opened.promise.then(
@@ -135,6 +155,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     const failed = await reader;
     if (failed !== undefined && last !== undefined) giveUp.abort();
     const statuses = await running;
+    await found;
     const errors = [failed, ...statuses.map(({ error }) => error)];
     return { failures: errors.filter((error) => error instanceof Error) };
   };

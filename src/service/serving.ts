@@ -23,6 +23,7 @@ import { webPart } from "../page-api/files-part.ts";
 import { pageApiPart } from "../page-api/part.ts";
 import { rootsPart } from "../page-api/roots-part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { createAsking } from "../projections/asking.ts";
 import { createCapTables } from "../projections/cap-tables.ts";
 import { restPart } from "../rest/part.ts";
 import { type Assets, issuerOf } from "../settings/assets.ts";
@@ -133,6 +134,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   watchPools(figures, "serving", storage);
   const watched = watchProcess(figures, { process: "serving" });
   const capTables = createCapTables();
+  const findSummaries = createAsking(storage.read);
   const { readers } = storage;
   // Not bound to one request: concurrent ones share the answer.
   const lookUps = readers.for(undefined, ONE_ROW);
@@ -166,10 +168,11 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       explorer: config.explorer,
       demo: demoAccess(config, lookUps, tour),
     },
-    proofs: { pipelines: ledgerPipelines, verify: config.verify.level },
+    proofs: { pipelines: ledgerPipelines, verify: config.verify.level, findSummaries },
     exports: {
       readers,
       capTables,
+      findSummaries,
       read: storage.read,
       write: storage.write,
       rootsPerDay: config.rootsPerDay,
@@ -186,6 +189,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       pipelines: ledgerPipelines,
       now: Date.now,
       capTables,
+      findSummaries,
       onAppend: (onNotify, signal) => storage.read.listen(LOG_CHANNEL, onNotify, signal),
       onTrouble: (err) =>
         rarely(`${err}`, (repeats) =>

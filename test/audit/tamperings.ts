@@ -742,6 +742,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   log_guided: "reading again into an empty database",
   log_summaries: "validators' signatures, which each row has",
   completeness: "`holderbook prove complete`, which proves again",
+  incomplete_coins: "`holderbook prove complete`, which proves again",
   log_found: "guided reading, which verifies what it appends",
   log_check: "the last result of the background check: its log line, and `verify --log` now",
   replays: "the last replay: its output, and `holderbook replay` now",

@@ -66,6 +66,7 @@ export const startApi = async (
     readonly statementTimeoutMs?: number;
     readonly connections?: number;
     readonly streams?: GraphqlPartSettings["streams"];
+    readonly findSummaries?: GraphSources["findSummaries"];
     /** Beside it. */
     readonly parts?: readonly Part[];
     /** One that is there; else a new one, which ends with the service. */
@@ -123,6 +124,7 @@ const serve = async (
     attempts = 1000,
     now = Date.now,
     streams,
+    findSummaries,
     parts = [],
   }: Parameters<typeof startApi>[0] & object,
 ): Promise<Pick<Api, "server" | "streams">> => {
@@ -146,6 +148,7 @@ const serve = async (
       packages: () => [PACKAGE],
       pipelines: PIPELINES,
       now,
+      findSummaries,
       onAppend: (heard, signal) => read.listen(LOG_CHANNEL, heard, signal),
     },
     streams,

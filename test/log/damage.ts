@@ -197,3 +197,25 @@ export const hidingTransaction = async <Result>(
   if (result === undefined) throw new Error("nothing was done with the transaction hidden");
   return result;
 };
+
+/**
+ * Makes a log with a block for each checkpoint one that was read guided: only each `every`th
+ * checkpoint, and the last one, was read.
+ */
+export const forgetBetween = ({ transaction }: TestDatabase, every: number) =>
+  transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await sql`
+      delete from log_blocks where first_checkpoint % ${every}::int <> 0
+        and first_checkpoint < (select last_checkpoint from log_high_water)`;
+    await sql`delete from log_proofs where first_checkpoint < last_checkpoint`;
+    await sql`
+      insert into log_guided select first_checkpoint, last_checkpoint from log_high_water`;
+  });
+
+/** Checkpoints whose summaries were found after the log was read. */
+export const foundSummaries = async ({ sql }: TestDatabase): Promise<readonly bigint[]> => {
+  const rows = await sql<{ checkpoint: bigint }[]>`
+    select checkpoint from log_summaries order by checkpoint`;
+  return rows.map(({ checkpoint }) => checkpoint);
+};

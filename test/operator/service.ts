@@ -16,6 +16,7 @@ import { anyone, KEY_HEADER, keyHolders } from "../../src/http/who.ts";
 import { operatorPart } from "../../src/operator/part.ts";
 import { type PageApiSettings, pageApiPart } from "../../src/page-api/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { createAsking } from "../../src/projections/asking.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import type { TestDatabase } from "../postgres.ts";
@@ -51,6 +52,8 @@ export const serveOperator = async (
     readonly admission?: Admission;
     readonly giveUp?: (error: Error) => void;
     readonly signer?: OutsideSigner;
+    /** For summaries that a request lacks. */
+    readonly waitMs?: number;
   } = {},
 ): Promise<OperatorApi> => {
   const connection = {
@@ -76,6 +79,7 @@ export const serveOperator = async (
     db: read.db,
     database,
   });
+  const findSummaries = createAsking(read, { waitMs: settings.waitMs });
   const pageApi = pageApiPart({
     reader: keyHolders({ ...holders, kinds: ["graphql", "operator"] }),
     open: anyone(limit(settings.quota)),
@@ -91,8 +95,9 @@ export const serveOperator = async (
       },
       ...settings.page,
     },
-    proofs: { pipelines: ledgerPipelines, verify: settings.verify ?? "links" },
+    proofs: { pipelines: ledgerPipelines, verify: settings.verify ?? "links", findSummaries },
     exports: {
+      findSummaries,
       readers,
       capTables: createCapTables(),
       read,

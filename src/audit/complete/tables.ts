@@ -9,13 +9,16 @@ export type IncompleteObject = {
   readonly objectId: string;
   /** Decimal. */
   readonly version: string;
+  /** First checkpoint that may lack the change, decimal: the one after the object's last known change before it. */
+  readonly from: string;
   /** For an operator. */
   readonly why: string;
 };
 
 /**
  * Proofs of completeness: a row each, the newest of a coin counts. Never updated or deleted
- * (drizzle/0027_guided.sql).
+ * (drizzle/0027_guided.sql). A trigger notes in `incomplete_coins` which coins the newest ones
+ * leave incomplete; those are served like coins in quarantine.
  */
 export const completeness = pgTable(
   "completeness",

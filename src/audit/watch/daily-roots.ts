@@ -6,6 +6,7 @@
  * table contradicts something is skipped, reported, and retried after the next day; so is a held one, without a report.
  */
 import type { Database, Sql } from "../../database/connect.ts";
+import { askFor } from "../../log/between.ts";
 import { checkpointBefore, checkpointMark } from "../../log/blocks.ts";
 import { LogChangedError } from "../../log/chain.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
@@ -81,6 +82,8 @@ const closeOf = async ({ db, sql }: Database, day: string, end: bigint): Promise
   const [changed] = await sql`select fault from log_check where fault is not null`;
   if (changed !== undefined) return null;
   const found = await checkpointBefore(db, end - 1n);
+  // The next round looks again.
+  if (found.kind === "between") await askFor(sql, { kind: "second", unixSeconds: end - 1n });
   if (found.kind !== "found") return null;
   const { checkpoint } = found;
   const { last, chainId, historyCheckpoint } = await readMeta(db);
