@@ -88,7 +88,7 @@ export const certificateFaults = (json: unknown): readonly string[] => {
 export const signedCertificate = ({
   signature: _,
   ...claims
-}: CompletenessCertificate | Omit<CompletenessCertificate, "signature">) => ({
+}: Omit<CompletenessCertificate, "signature"> & { readonly signature?: string }) => ({
   purpose: "holderbook-completeness-v1" as const,
   ...claims,
 });

@@ -68,6 +68,8 @@ export const FILES = {
   roleEvents: "role-events.ndjson",
   /** Since version 3. */
   acts: "acts.ndjson",
+  /** Version 4. */
+  certificate: "certificate.json",
 } as const;
 
 export const TABLES = { first: FILES.firstTable, last: FILES.lastTable } as const;
@@ -84,17 +86,26 @@ const FIXED_FILES: Readonly<Record<string, number>> = {
   [FILES.roleEvents]: 2 ** 32,
 };
 const OF_VERSION_3 = { [FILES.acts]: 2 ** 26 };
+const OF_VERSION_4 = { [FILES.certificate]: 2 ** 20 };
 /** The network limits a checkpoint to about 30 MB. */
 const LONGEST_EXCERPT = 2 ** 26;
-const EXCERPT = /^(?:checkpoints|epochs)\/(?:0|[1-9]\d{0,17})\.binpb$/;
+const EXCERPT = /^(checkpoints|epochs|later)\/(?:0|[1-9]\d{0,17})\.binpb$/;
 
-const fixedFiles = (version: number) =>
-  version < 3 ? FIXED_FILES : { ...FIXED_FILES, ...OF_VERSION_3 };
+const fixedFiles = (version: number): Readonly<Record<string, number>> => ({
+  ...FIXED_FILES,
+  ...(version < 3 ? {} : OF_VERSION_3),
+  ...(version < 4 ? {} : OF_VERSION_4),
+});
 
-export const LONGEST_FILE = (path: string): number => fixedFiles(3)[path] ?? LONGEST_EXCERPT;
+export const LONGEST_FILE = (path: string): number => fixedFiles(4)[path] ?? LONGEST_EXCERPT;
 const isFileOf = (version: number) => {
   const fixed = fixedFiles(version);
-  return (path: string) => Object.hasOwn(fixed, path) || EXCERPT.test(path);
+  return (path: string) => {
+    const [, folder] = EXCERPT.exec(path) ?? [];
+    return (
+      Object.hasOwn(fixed, path) || (folder !== undefined && (folder !== "later" || version > 3))
+    );
+  };
 };
 
 const mark = membersOf({ checkpoint: number, digest, timestampMs: timeMs });
@@ -152,7 +163,7 @@ const WHOLE = {
 export type PackManifest = Members<typeof SHARED> &
   Partial<Members<typeof WHOLE>> &
   Pick<Members<typeof WHOLE>, "opening"> & {
-    readonly version: 1 | 2 | 3;
+    readonly version: 1 | 2 | 3 | 4;
     /** Every file except the manifest and its signature. */
     readonly files: Readonly<Record<string, PackFile>>;
   };
@@ -169,12 +180,13 @@ const MANIFESTS: Readonly<Record<number, Form<unknown>>> = {
   1: manifestOf(1, { opening: oneOf("proven", "signed") }),
   2: manifestOf(2, WHOLE),
   3: manifestOf(3, WHOLE),
+  4: manifestOf(4, { ...WHOLE, opening: exactly("whole") }),
 };
 
 export const manifestFaults = (json: unknown): readonly string[] => {
   const form =
     isPlain(json) && json.format === PACK_FORMAT ? MANIFESTS[Number(json.version)] : undefined;
-  if (form === undefined) return ["has not the form of an audit pack of version 1, 2 or 3"];
+  if (form === undefined) return ["has not the form of an audit pack of version 1, 2, 3 or 4"];
   const faults = form(json, "it");
   if (!isFormed<PackManifest>(json, faults)) return faults;
   const missing = Object.keys(fixedFiles(json.version)).filter(

@@ -2,6 +2,7 @@
  * Checks everything in an audit pack that needs no ledger, in browsers and Node. `holderbook
  * audit-pack verify` also folds the facts and verifies the validators.
  */
+import { certificateIn } from "./pack-certificate.ts";
 import { fail } from "./pack-error.ts";
 import {
   checkCommittee,
@@ -111,6 +112,7 @@ export const verifyAuditPack = async (
   const manifest = await signedManifest(pack, { publicKey, hash, isSigned });
   await checkFiles(pack, manifest, { hash, signal, told });
   await checkCommittee(pack);
+  if (manifest.version > 3) await certificateIn(pack, manifest, isSigned);
   const first = await registerOf(pack, "first", manifest, signal);
   const last = await registerOf(pack, "last", manifest, signal);
   const lines = await linesIn(pack, manifest, { first, last }, signal);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks an audit pack, a folder or a zip of one, of version 1, 2 or 3.
+"""Checks an audit pack, a folder or a zip of one, of version 1 to 4.
 
     python3 verify_pack.py acme-2026-h1 --key 3Yk0... --require authentic
 
@@ -17,6 +17,7 @@ import zipfile
 import zlib
 
 from holderbook import root_corrections
+from holderbook.certificate import certificate_in
 from holderbook.forms import FORMS, Refused, fault, refuse
 from holderbook.hashes import key_id
 from holderbook.pack_files import check_committee, check_files, open_pack, signed_manifest
@@ -48,6 +49,8 @@ def verify(path, public_key=None, entries=None):
         manifest = signed_manifest(files, None if entries else public_key)
         check_files(files, manifest["files"])
         check_committee(files)
+        if manifest["version"] == 4:
+            certificate_in(files, manifest)
         first, last = (Register(files, name, manifest) for name in ("first", "last"))
         counts, acts = check_lines(files, manifest, first, last)
         kept = Kept(entries, public_key or manifest["publicKey"]) if entries else None

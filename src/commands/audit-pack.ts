@@ -1,4 +1,7 @@
+import { readFile, stat } from "node:fs/promises";
 import { Command, Option } from "commander";
+import { type CompletenessCertificate, certificateFaults } from "../../client/completeness.ts";
+import { isFormed } from "../../client/forms.ts";
 import type { Db } from "../database/connect.ts";
 import { assertFree } from "../evidence/exports/new-folder.ts";
 import type { PackHead } from "../evidence/pack/form.ts";
@@ -30,6 +33,7 @@ type Options = {
   readonly out?: string;
   readonly opening: PackHead["opening"];
   readonly holderNames?: string;
+  readonly certificate?: string;
   /** False disables them. */
   readonly papers?: string | false;
   readonly retryFor: number;
@@ -58,6 +62,10 @@ export const auditPackCommand = () =>
     .option(
       "--holder-names <file>",
       "the issuer's file of holders' names; only its hash becomes part of the pack",
+    )
+    .option(
+      "--certificate <file>",
+      "certificate of completeness of the token and of --to, by `prove complete --json`; the pack then also has later checkpoints that found its objects unchanged",
     )
     .option(
       "--papers <folder>",
@@ -96,8 +104,14 @@ const make = async ({
   out,
   opening,
   holderNames,
+  certificate: certificateFile,
   retryFor,
 }: Options & { coin: string; from: AsOf; to: AsOf; out: string }) => {
+  const certificate =
+    certificateFile === undefined ? undefined : await readCertificate(certificateFile);
+  if (certificate !== undefined && opening !== "whole") {
+    throw new UsageError("--certificate needs --opening whole");
+  }
   await using storage = await openDatabase();
   const { config, logger, signal, write: database } = storage;
   const key = await configuredKey(config, { existing: true }).open(storage);
@@ -118,9 +132,29 @@ const make = async ({
   await assertReaches(source, last.mark.sequence, signal);
   const file = config.verify.committeeFile;
   const committee = file === undefined ? demo?.source.committee : await committeeFrom(file);
-  const request = { first, last, packages, source, committee, opening, holderNames, folder: out };
+  const basis = { packages, source, committee, opening, holderNames, certificate };
+  const request = { first, last, ...basis, folder: out };
   const outcome = await writePack(database, key, request, signal);
   return { outcome, withoutDigests: await withoutDigestsIn(database.db, last) };
+};
+
+const LONGEST_CERTIFICATE = 2 ** 20;
+
+/** A file of any spacing; the pack has the canonical form. */
+const readCertificate = async (path: string): Promise<CompletenessCertificate> => {
+  const refuse = (why: string) =>
+    new UsageError(`${path} is no certificate of completeness: ${why}`);
+  const { size } = await stat(path).catch(() => ({ size: 0 }));
+  if (size === 0 || size > LONGEST_CERTIFICATE) throw refuse(`it has ${size} bytes`);
+  let json: unknown;
+  try {
+    json = JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw refuse(`it is not JSON${error instanceof SyntaxError ? "" : `: ${error}`}`);
+  }
+  const faults = certificateFaults(json);
+  if (isFormed<CompletenessCertificate>(json, faults)) return json;
+  throw refuse(faults[0] ?? "");
 };
 
 /** Pipelines whose digests the pack lacks, because they hold another token. */

@@ -42,6 +42,34 @@ export async function* coinTransactionsIn(
   }
 }
 
+/**
+ * The next changes, after a checkpoint, of objects that lived at it: transactions of at most `most`
+ * checkpoints, those of objects named `foremost` and of most objects first; ascending. Reads the log
+ * from there.
+ */
+export const nextChanges = async (
+  sql: Sql,
+  {
+    coinType,
+    after,
+    foremost,
+    most,
+  }: { coinType: string; after: bigint; foremost: string; most: number },
+): Promise<readonly CoinTransactions[]> =>
+  sql<CoinTransactions[]>`
+    select checkpoint, transactions from (
+      select checkpoint, json_agg(distinct transaction) as transactions
+      from (
+        select distinct on (f.object_id) f.checkpoint, f.transaction, f.name, i.version
+        from log_facts f join log_inputs i using (checkpoint, transaction, index)
+        where f.kind = 1 and f.coin_type = ${coinType} and f.checkpoint > ${after}
+        order by f.object_id, f.checkpoint, f.transaction, f.index
+      ) as next
+      where version is not null
+      group by checkpoint order by bool_or(name = ${foremost}) desc, count(*) desc, checkpoint
+      limit ${most}
+    ) as chosen order by checkpoint`;
+
 /** Number of a coin's facts with these names, from a checkpoint on. Reads that part of the log. */
 export const countOfCoin = async (
   sql: Sql,

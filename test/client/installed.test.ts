@@ -125,7 +125,7 @@ test("an incomplete audit pack is refused, naming the file", async () => {
   await mkdir(join(folder, "project", "pack"), { recursive: true });
   await writeFile(join(folder, "project", "pack", "manifest.json"), "{}");
   expect(await output("Audit packs", { PACK: "pack" })).toBe(
-    "manifest.json has not the form of an audit pack of version 1, 2 or 3\n",
+    "manifest.json has not the form of an audit pack of version 1, 2, 3 or 4\n",
   );
 });
 

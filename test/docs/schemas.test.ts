@@ -5,6 +5,7 @@ import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { SCHEMAS } from "../../bin/reference/schemas/files.ts";
 import { KEYS } from "../../bin/reference/vectors/vector.ts";
+import { certificateFaults } from "../../client/completeness.ts";
 import { isBase64 } from "../../client/forms.ts";
 import {
   committeeFaults,
@@ -41,6 +42,7 @@ const MANIFESTS: Readonly<Record<string, SchemaName>> = {
   1: "pack-manifest-v1",
   2: "pack-manifest-v2",
   3: "pack-manifest-v3",
+  4: "pack-manifest-v4",
 };
 
 /** The file is compared as a text; its one value is the signature. */
@@ -76,6 +78,7 @@ const piecesOf = (pack: PackInMemory): readonly Piece[] => {
       add(MANIFESTS[version], text, manifestFaults);
     }
     if (path === "manifest.sig.json") add("pack-signature", text, signatureFaults);
+    if (path === "certificate.json") add("completeness", text, certificateFaults);
     if (path === "committee.json") add("pack-committee", text, committeeFaults);
     if (path.endsWith("cap-table.json")) {
       const [head = "", ...rows] = lines;

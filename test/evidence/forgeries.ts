@@ -111,7 +111,7 @@ export const FORGERIES: readonly Forgery[] = [
   })),
   manifest("a key's name that ends its code", () => ({ keyId: "key`\n# All is well" })),
   manifest("a key's name that turns the text around", () => ({ keyId: "\u202etsurt" })),
-  manifest("another version", () => ({ version: 4 })),
+  manifest("another version", () => ({ version: 5 })),
   manifest("another format", () => ({ format: "holderbook-statement" })),
   manifest("a member that nobody knows", () => ({ verdict: "holds" })),
   manifest("a member of a member that nobody knows", (own) => ({

@@ -11,7 +11,16 @@ import type { TestDatabase } from "../postgres.ts";
 /** Reads checkpoints of a ledger into the log and every projection: from checkpoint 0 on, or from where a copy is. */
 export const follow = async (
   database: TestDatabase,
-  { chainId, packages }: { readonly chainId: string; readonly packages: readonly string[] },
+  {
+    chainId,
+    packages,
+    hidden = new Set(),
+  }: {
+    readonly chainId: string;
+    readonly packages: readonly string[];
+    /** Digests of transactions that a dishonest operator leaves out. */
+    readonly hidden?: ReadonlySet<string>;
+  },
 ) => {
   const read = createCheckpointReader(packages);
   const log = await openLog(database, { chainId, packages, firstCheckpoint: 0n });
@@ -34,7 +43,7 @@ export const follow = async (
           last,
           marks: seen.map(({ mark }) => mark),
           blocks: piecesOf(seen.map(({ mark }) => mark)),
-          facts: seen.flatMap(({ facts }) => facts),
+          facts: seen.flatMap(({ facts }) => facts.filter(({ txDigest }) => !hidden.has(txDigest))),
         },
         seen.flatMap(({ coins }) => coins),
       );

@@ -15,6 +15,7 @@ export const SCHEMAS = {
   "pack-manifest-v1": [packs.manifest1, "`manifest.json` of a pack of version 1"],
   "pack-manifest-v2": [packs.manifest2, "`manifest.json` of a pack of version 2"],
   "pack-manifest-v3": [packs.manifest3, "`manifest.json` of a pack of version 3"],
+  "pack-manifest-v4": [packs.manifest4, "`manifest.json` of a pack of version 4"],
   "pack-signature": [packs.signatureFile, "`manifest.sig.json`"],
   "pack-committee": [packs.committee, "`committee.json` of a pack"],
   "pack-table-head": [packs.tableHead, "The first line of `cap-table.json`, with `]}` appended"],
@@ -27,6 +28,10 @@ export const SCHEMAS = {
   "pack-holder-event": [packs.holderEvent, "A line of `holder-events.ndjson`"],
   "pack-role-event": [packs.roleEvent, "A line of `role-events.ndjson`"],
   "pack-act": [packs.act, "A line of `acts.ndjson`"],
+  completeness: [
+    signed.completeness,
+    "A certificate of completeness; `certificate.json` of a pack",
+  ],
 } as const satisfies Readonly<Record<string, readonly [z.ZodType, string]>>;
 
 export const schemaPath = (name: string): string => `docs/reference/schemas/${name}.json`;

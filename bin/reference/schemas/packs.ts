@@ -43,12 +43,13 @@ const FIXED = [
   "role-events.ndjson",
 ];
 const EXCERPT = "(?:checkpoints|epochs)/(?:0|[1-9][0-9]{0,17})\\.binpb";
+const WITH_LATER = EXCERPT.replace("epochs", "epochs|later");
 
 /** Exactly these paths, and excerpts. */
-const filesOf = (fixed: readonly string[]) => {
+const filesOf = (fixed: readonly string[], excerpt = EXCERPT) => {
   const paths = fixed.map((path) => path.replaceAll(".", "\\.")).join("|");
   return z.intersection(
-    z.record(z.string().regex(new RegExp(`^(?:${paths}|${EXCERPT})$`)), file),
+    z.record(z.string().regex(new RegExp(`^(?:${paths}|${excerpt})$`)), file),
     z.looseObject(Object.fromEntries(fixed.map((path) => [path, file]))),
   );
 };
@@ -93,6 +94,14 @@ export const manifest3 = z.strictObject({
   ...whole,
   version: z.literal(3),
   files: filesOf([...FIXED, "acts.ndjson"]),
+});
+
+export const manifest4 = z.strictObject({
+  ...shared,
+  ...whole,
+  version: z.literal(4),
+  opening: z.literal("whole"),
+  files: filesOf([...FIXED, "acts.ndjson", "certificate.json"], WITH_LATER),
 });
 
 export const signatureFile = z.strictObject({ signature });

@@ -11,10 +11,12 @@ import {
   keyId,
   moment,
   number,
+  plain,
   publicKey,
   rowAmounts,
   signature,
   timeMs,
+  u64,
 } from "./values.ts";
 
 const row = z.strictObject({
@@ -150,3 +152,35 @@ export const sequenceEntry = z.union([
   entryOf("correction"),
   entryOf("act"),
 ]);
+
+export const completeness = z.strictObject({
+  format: z.literal("holderbook-completeness"),
+  version: z.literal(1),
+  chainId,
+  coinType,
+  packages: z.array(address).max(1_000),
+  through: z.strictObject({ checkpoint: number, digest }),
+  profile: z.string().regex(/^[a-z0-9][a-z0-9.-]{0,39}$/),
+  bytecode: z.array(z.strictObject({ package: address, hash })).max(1_000),
+  chains: z.strictObject({ objects: number, versions: number, live: number }),
+  closure: z.strictObject({ transactions: number }),
+  conservation: z.strictObject({ checkpoints: number, supply: u64 }),
+  heads: z.strictObject({
+    hash,
+    served: z
+      .array(
+        z.strictObject({
+          source: plain(255),
+          as: z.enum(["source", "witness"]),
+          at: moment,
+          same: number,
+          changed: number,
+        }),
+      )
+      .max(10),
+  }),
+  onFaith: z.array(plain(1_000)).max(100),
+  keyId,
+  publicKey,
+  signature,
+});

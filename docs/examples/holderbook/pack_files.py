@@ -10,7 +10,7 @@ import zipfile
 
 from .forms import FORMS, canonical, fault, parse_json, refuse, stop_at
 from .hashes import is_signed, key_id
-from .pack_forms import COMMITTEE, EXCERPT, FILE, LONGEST, LONGEST_EXCERPT, MANIFEST, MANIFEST_2, each, in_order
+from .pack_forms import COMMITTEE, EXCERPT, FILE, LONGEST, LONGEST_EXCERPT, MANIFEST, MANIFEST_2, MANIFEST_4, each, in_order
 
 # Files by path, each with its size and a function that opens it.
 
@@ -140,14 +140,16 @@ def signed_manifest(files, public_key):
 
 
 def _required(version):
-    return [path for path in LONGEST if path != "acts.ndjson" or version == 3]
+    since = {"acts.ndjson": 3, "certificate.json": 4}
+    return [path for path in LONGEST if version in (1, 2, 3, 4) and version >= since.get(path, 1)]
 
 
 def _manifest_form(manifest):
     version = manifest.get("version") if isinstance(manifest, dict) else None
     known = _required(version)
-    is_file = lambda path: path in known or EXCERPT.fullmatch(path) is not None
-    return {**(MANIFEST if version == 1 else MANIFEST_2), "files": each(is_file, FILE, 1_000_000)}
+    is_excerpt = lambda path: EXCERPT.fullmatch(path) is not None and (version == 4 or not path.startswith("later/"))
+    form = {1: MANIFEST, 4: MANIFEST_4}.get(version, MANIFEST_2)
+    return {**form, "files": each(lambda path: path in known or is_excerpt(path), FILE, 1_000_000)}
 
 
 def check_files(files, listed):

@@ -3,13 +3,13 @@ import re
 
 from .forms import FORMS, Items, base64_of, fault, like, members, null_or, one_of
 
-LONGEST = {  # bytes of each file that every pack has; acts from version 3 on
+LONGEST = {  # bytes of each file that every pack has; acts from version 3 on, a certificate in version 4
     "report.md": 2**28, "committee.json": 2**20, "first/cap-table.json": 2**31, "first/state.ndjson": 2**31,
     "last/cap-table.json": 2**31, "movements.ndjson": 2**33, "holder-events.ndjson": 2**32, "role-events.ndjson": 2**32,
-    "acts.ndjson": 2**26,
+    "acts.ndjson": 2**26, "certificate.json": 2**20,
 }
 LONGEST_EXCERPT = 2**26
-EXCERPT = re.compile("(checkpoints|epochs)/(0|[1-9][0-9]{0,17})[.]binpb")
+EXCERPT = re.compile("(checkpoints|epochs|later)/(0|[1-9][0-9]{0,17})[.]binpb")
 LONGEST_LINE, LONGEST_ROW = 2**19, 2**21
 
 def each(name, form, most):
@@ -26,7 +26,7 @@ _DIGESTS = each(like("[a-z_]{1,40}", "")[0], FORMS["hash"], 20)
 MANIFEST = members(
     "format version chainId:chain coinType:type packages first last opening trust digests roots holderNames "
     "keyId:key_id publicKey:public_key",
-    format=one_of("holderbook-audit-pack"), version=one_of(1, 2, 3), packages=Items(FORMS["address"], 1000),
+    format=one_of("holderbook-audit-pack"), version=one_of(1, 2, 3, 4), packages=Items(FORMS["address"], 1000),
     first=_MARK, last=_MARK, opening=one_of("proven", "signed"),
     trust=members("epoch:number checkpoint:number? digest:digest?"), holderNames=null_or(FILE),
     digests={"first": _DIGESTS, "last": _DIGESTS}, roots={"first": _ROOT, "last": _ROOT},
@@ -35,6 +35,7 @@ MANIFEST_2 = {
     **MANIFEST, "opening": one_of("whole", "proven", "signed"),
     "coinChain": null_or(members("facts:number hash:hash entry:number")),
 }
+MANIFEST_4 = {**MANIFEST_2, "opening": one_of("whole")}
 COMMITTEE = members("epoch:number members", members=Items(members("publicKey:validator stake:number"), 4096))
 HEAD = members(
     "coinType:type decimals:byte? checkpoint:number checkpointTimestamp:number checkpointDigest:digest "
@@ -101,6 +102,19 @@ ACT = members(
     command=like("[a-z][a-z-]{0,39}( [a-z][a-z-]{0,39}){0,2}", "the words of a command"),
     details=each(like("[A-Za-z]{1,40}", "")[0], _DETAIL, 20),
     by={"user": plain(200), "host": plain(255), "role": plain(200)}, scope=one_of("deployment", "coin"),
+)
+
+CERTIFICATE = members(
+    "format version chainId:chain coinType:type packages through profile bytecode chains closure conservation heads "
+    "onFaith keyId:key_id publicKey:public_key signature:signature",
+    format=one_of("holderbook-completeness"), version=one_of(1), packages=Items(FORMS["address"], 1000),
+    through=members("checkpoint:number digest:digest"), profile=like("[a-z0-9][a-z0-9.-]{0,39}", "a profile's name"),
+    bytecode=Items(members("package:address hash:hash"), 1000), chains=members("objects:number versions:number live:number"),
+    closure=members("transactions:number"), conservation=members("checkpoints:number supply:u64"),
+    heads=members("hash:hash served", served=Items(
+        members("source as at:moment same:number changed:number", source=plain(255), **{"as": one_of("source", "witness")}), 10,
+    )),
+    onFaith=Items(plain(1000), 100),
 )
 
 

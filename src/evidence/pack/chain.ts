@@ -1,11 +1,7 @@
-/**
- * Detects gaps in a pack's facts: by the coin's hash chain (log/chain-hash.ts) and by object
- * versions.
- */
+/** Detects gaps in a pack's facts by the coin's hash chain (log/chain-hash.ts). */
 import { Buffer } from "node:buffer";
 import { hashFacts, linkOf, START } from "../../log/chain-hash.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";
-import type { StateItem } from "./lines.ts";
 
 /** The number of facts, and the last hash in hex. */
 export type ChainEnd = { readonly facts: bigint; readonly hash: string };
@@ -44,54 +40,6 @@ export class PackChain {
       this.#ends.set(mark, this.end);
       this.#left.pop();
       mark = this.#left.at(-1);
-    }
-  }
-}
-
-/** The pack leaves something out: an object of the token was written by a transaction that it does not have. */
-class VersionGapError extends Error {
-  override readonly name = "VersionGapError";
-}
-
-export class PackVersions {
-  readonly #versions = new Map<string, bigint>();
-  #followed = 0;
-
-  /** How often a transaction read an object at its last known version. */
-  get followed(): number {
-    return this.#followed;
-  }
-
-  put(item: StateItem): void {
-    if (item.kind === "object") {
-      this.#versions.set(item.fact.objectId, item.fact.version);
-    }
-  }
-
-  /**
-   * @param facts of the token, in chain order
-   * @param versionsBefore from the excerpts
-   * @throws VersionGapError
-   */
-  follow(
-    facts: readonly Fact[],
-    versionsBefore: ReadonlyMap<number, ReadonlyMap<string, bigint>>,
-  ): void {
-    for (const fact of facts) {
-      if (fact.kind === "event") continue;
-      const { objectId, transaction, txDigest } = fact;
-      const left = this.#versions.get(objectId);
-      const found = versionsBefore.get(transaction)?.get(objectId);
-      if (left !== found) {
-        const shown = (version: bigint | undefined) =>
-          version === undefined ? "not at all" : `in version ${version}`;
-        throw new VersionGapError(
-          `transaction ${txDigest} found the object ${objectId} ${shown(found)}, but the pack left it ${shown(left)}: a checkpoint between is missing`,
-        );
-      }
-      if (left !== undefined) this.#followed += 1;
-      if (fact.kind === "object") this.#versions.set(objectId, fact.version);
-      else this.#versions.delete(objectId);
     }
   }
 }

@@ -4,10 +4,19 @@
  * facts since.
  */
 
+import type { CompletenessCertificate } from "../../../client/completeness.ts";
+import {
+  certificateIn,
+  compareCertificate,
+  shownComplete,
+} from "../../../client/pack-certificate.ts";
+import { PackCounts, PackLater, PackVersions } from "../../../client/pack-chains.ts";
 import type { PackFiles } from "../../../client/pack-files.ts";
 import type { ActLine } from "../../../client/pack-forms.ts";
 import { jsonLines } from "../../../client/pack-lines.ts";
 import { LONGEST_ROW } from "../../../client/pack-tables.ts";
+import type { Tier } from "../../../client/pack-verdict.ts";
+import { isSigned } from "../../audit/sequence/deployment-key.ts";
 import { readExcerpt } from "../../ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../../ledger/reading/facts.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";
@@ -16,8 +25,16 @@ import type { MembershipRange } from "../../projections/memberships.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import type { RoleRange } from "../../projections/roles.ts";
 import { PackBeginning } from "./beginning.ts";
-import { type ChainEnd, PackChain, PackVersions } from "./chain.ts";
-import { CHECKPOINTS, excerptFile, FILES, markIn, type PackHead, packError } from "./form.ts";
+import { type ChainEnd, PackChain } from "./chain.ts";
+import {
+  CHECKPOINTS,
+  excerptFile,
+  FILES,
+  LATER,
+  markIn,
+  type PackHead,
+  packError,
+} from "./form.ts";
 import { actsIn, leftOutBy } from "./left-out.ts";
 import { holderEventLine, itemIn, movementLine, PackLines, roleEventLine } from "./lines.ts";
 import { PackOpening } from "./opening.ts";
@@ -76,6 +93,8 @@ export type Outcome = {
     readonly end: ChainEnd;
     readonly ends: ReadonlyMap<bigint, ChainEnd>;
   } | null;
+  /** What the facts show about missing ones; null before version 4. */
+  readonly shown: Tier | null;
 };
 
 /**
@@ -101,20 +120,22 @@ export const checkContents = async (
   const versions = new PackVersions();
   const isWhole = head.opening === "whole";
   const chain = isWhole ? new PackChain(marks) : null;
+  const certificate = head.version < 4 ? null : await certificateIn(pack, head, isSigned);
+  const counts = new PackCounts();
   const opening = new PackOpening(coinType, first.sequence);
   let items = 0;
   // A whole opening is folded from facts and compared at the end.
   for await (const line of isWhole ? [] : jsonLines(pack, FILES.firstState)) {
     const item = itemIn(line, coinType, STILL_OPEN);
     await reading(FILES.firstState, () => register.put(item));
-    versions.put(item);
+    if (item.kind === "object") versions.put(item.fact);
     opening.expect(item);
     items += 1;
   }
   await using movements = new PackLines(pack, FILES.movements);
   await using holderEvents = new PackLines(pack, FILES.holderEvents);
   await using roleEvents = new PackLines(pack, FILES.roleEvents);
-  const counts = {
+  const totals = {
     checkpoints: 0,
     openingCheckpoints: 0,
     openingFacts: 0,
@@ -140,22 +161,40 @@ export const checkContents = async (
   if (beyond !== undefined) {
     throw packError(excerptFile(CHECKPOINTS, beyond), "is beyond the last checkpoint");
   }
-  for (const sequence of sequences) {
-    const file = excerptFile(CHECKPOINTS, sequence);
-    const excerpt = await reading(file, async () =>
+  const provenIn = async (folder: typeof CHECKPOINTS | typeof LATER, sequence: bigint) => {
+    const file = excerptFile(folder, sequence);
+    const { certified, checkpoint } = await reading(file, async () =>
       readExcerpt(sequence, await excerptBytes(pack, file), wanted),
     );
-    await signatures.prove(file, excerpt.certified);
-    const { checkpoint } = excerpt;
+    await signatures.prove(file, certified);
     const mark = { sequence, digest: checkpoint.digest, timestampMs: checkpoint.timestampMs };
-    const facts = factsOf(checkpoint).filter((fact) => fact.coinType === coinType);
+    return { file, mark, facts: factsOf(checkpoint).filter((fact) => fact.coinType === coinType) };
+  };
+
+  /** What the certificate adds. The committees go on from the last register's. */
+  const shownBy = async (of: CompletenessCertificate): Promise<Tier> => {
+    const { live } = versions;
+    const later = new PackLater(live);
+    for (const sequence of excerptsIn(pack, LATER)) {
+      const { file, facts } = await provenIn(LATER, sequence);
+      if (sequence <= last.sequence) throw packError(file, "is not beyond the last checkpoint");
+      await reading(file, () => later.meet(facts));
+    }
+    const found = { counted: counts.counted, live, later: later.later };
+    await compareCertificate(of, found);
+    return shownComplete(of, found);
+  };
+
+  for (const sequence of sequences) {
+    const { file, mark, facts } = await provenIn(CHECKPOINTS, sequence);
     chain?.add(mark, facts);
+    if (certificate !== null) counts.add(sequence, facts);
     if (sequence <= first.sequence) {
-      counts.openingCheckpoints += 1;
-      counts.openingFacts += facts.length;
+      totals.openingCheckpoints += 1;
+      totals.openingFacts += facts.length;
       await reading(file, async () => {
         if (!isWhole) return opening.meet(sequence, facts);
-        versions.follow(facts, excerpt.versionsBefore);
+        versions.follow(facts);
         beginning.apply(facts);
       });
       if (sequence === first.sequence) {
@@ -166,11 +205,11 @@ export const checkContents = async (
       continue;
     }
     if (firstRegister === undefined) break;
-    counts.checkpoints += 1;
-    counts.facts += facts.length;
-    counts.transactions += new Set(facts.map(({ transaction }) => transaction)).size;
+    totals.checkpoints += 1;
+    totals.facts += facts.length;
+    totals.transactions += new Set(facts.map(({ transaction }) => transaction)).size;
     const happened = await reading(file, async () => {
-      versions.follow(facts, excerpt.versionsBefore);
+      versions.follow(facts);
       return register.apply(facts);
     });
     for (const row of happened.movements) await movements.expect(movementLine(row));
@@ -181,12 +220,13 @@ export const checkContents = async (
       const lastRegister = await registerAt(FILES.lastTable, mark, last);
       for (const lines of [movements, holderEvents, roleEvents]) await lines.end();
       assertChain(head, chain);
+      const shown = certificate === null ? null : await shownBy(certificate);
       const itemsProven = isWhole ? items : opening.proven;
       if (head.opening === "proven") opening.assertProven();
       return {
         first: firstRegister,
         last: lastRegister,
-        ...counts,
+        ...totals,
         ...signatures.totals(),
         movements: movements.count,
         holderEvents: holderEvents.count,
@@ -197,6 +237,7 @@ export const checkContents = async (
         followed: versions.followed,
         decimalsProven: register.decimals !== null,
         chain: chain && { end: chain.end, ends: chain.ends(last.sequence) },
+        shown,
       };
     }
   }

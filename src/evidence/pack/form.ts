@@ -20,9 +20,11 @@ export { AuditPackError } from "../../../client/verify-audit-pack.ts";
 
 export const CHECKPOINTS = "checkpoints";
 export const EPOCHS = "epochs";
+/** Checkpoints beyond the last register, which found its objects unchanged. */
+export const LATER = "later";
 
 export const excerptFile = (
-  folder: typeof CHECKPOINTS | typeof EPOCHS,
+  folder: typeof CHECKPOINTS | typeof EPOCHS | typeof LATER,
   sequence: bigint | string,
 ): string => `${folder}/${sequence}.binpb`;
 

@@ -166,7 +166,7 @@ const shownBy = (head: PackHead, outcome: Outcome): readonly string[] => {
   return [
     ...tier("authentic", authentic),
     ...tier("consistent", consistency(head, outcome)),
-    ...tier("complete", completeness(head)),
+    ...tier("complete", completeness(head, outcome.shown)),
   ].slice(0, -1);
 };
 

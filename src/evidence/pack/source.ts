@@ -12,7 +12,7 @@ import { endOfEpoch } from "../../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import type { CoinTransactions } from "../../log/coin-facts.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { CHECKPOINTS, EPOCHS, excerptFile, FILES, type PackHead } from "./form.ts";
+import { CHECKPOINTS, EPOCHS, excerptFile, FILES, LATER, type PackHead } from "./form.ts";
 
 /**
  * The source lacks a checkpoint that the pack needs. Nothing was written. Give a source that
@@ -83,10 +83,13 @@ export const writeExcerpts = async (
     source,
     given,
     wanted,
+    last,
   }: {
     readonly source: CheckpointSource;
     readonly given: Committee | undefined;
     readonly wanted: AsyncIterable<CoinTransactions>;
+    /** The last register's checkpoint. */
+    readonly last: bigint;
   },
   signal: AbortSignal,
 ): Promise<PackHead["trust"]> => {
@@ -126,7 +129,7 @@ export const writeExcerpts = async (
     }
     prover.prove(certified);
     const bytes = await makeExcerpt(raw, new Set(transactions));
-    await write(excerptFile(CHECKPOINTS, sequence), bytes);
+    await write(excerptFile(sequence > last ? LATER : CHECKPOINTS, sequence), bytes);
     before = sequence - 1n > before ? sequence - 1n : before;
   }
   signal.throwIfAborted();

@@ -73,6 +73,7 @@ const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTabl
 /** Completeness depends on what was read elsewhere: nothing in a pack can prove it. */
 export const completeness = (
   { coinChain = null, last, version }: Pick<PackHead, "coinChain" | "last" | "version">,
+  shown: Tier | null = null,
   read: Reread | Unread | null = null,
   kept:
     | (ProvenFacts & {
@@ -82,7 +83,11 @@ export const completeness = (
       })
     | null = null,
 ): Tier => {
-  const by: string[] = [...(kept?.corrections.by ?? []), ...(kept?.roots ?? [])];
+  const by: string[] = [
+    ...(shown?.by ?? []),
+    ...(kept?.corrections.by ?? []),
+    ...(kept?.roots ?? []),
+  ];
   const open: string[] = [...(kept?.notes ?? [])];
   if (read !== null && "why" in read) open.push(`what ${read.source} has: ${read.why}`);
   const again = read === null || "why" in read ? null : read;
@@ -104,15 +109,17 @@ export const completeness = (
   }
   const byEntry = through !== null && through >= BigInt(last.checkpoint);
   by.push(...(kept?.acts.by ?? []));
-  const isWhole = (again !== null && again.beginning !== null) || byEntry;
+  const isRead = again !== null && again.beginning !== null;
+  const isShown = shown?.holds === true;
+  const isWhole = isRead || isShown || byEntry;
   if (!isWhole && through !== null) {
     open.push(`what happened behind checkpoint ${through}, where the entry ends`);
   }
-  if (!isWhole && again === null) {
+  if (!isWhole && again === null && shown === null) {
     open.push(
       `the completeness of every table: ${REGISTERS}, ${EVENTS} are authentic only. A transaction that was left out shows where a later one in the pack found its objects, or where the supply does not fit; otherwise nothing here shows it. --source reads the checkpoints again`,
     );
-  } else if (!isWhole) {
+  } else if (!isWhole && again !== null) {
     open.push(
       `the completeness of the first register, and so of what the last one has from it: ${REGISTERS} are authentic only. --source with --since, from the publication of the token's package on, shows it`,
     );
@@ -131,7 +138,7 @@ export const completeness = (
     open.push("the entries: none of them is about the token's facts");
   }
   const byFaith =
-    isWhole && (again === null || again.beginning === null)
+    isWhole && !isRead && !isShown
       ? ["what the deployment may have left out when it signed the entry: --source shows it"]
       : [];
   const unseen = again?.unseen ?? [];
@@ -151,6 +158,8 @@ export const completeness = (
     holds: isWhole ? true : null,
     by,
     not_shown: [
+      // What was read again needs nobody's word.
+      ...(isRead ? [] : (shown?.not_shown ?? [])),
       ...(isWhole ? byFaith : open),
       ...versions,
       ...(kept?.corrections.open ?? []),

@@ -78,7 +78,7 @@ export const verifyPack = async (
   const verdict = {
     authentic: signer,
     consistent: { ...consistent, by: [...signed.verdict.consistent.by, ...consistent.by] },
-    complete: completeness(head, read, held),
+    complete: completeness(head, outcome.shown, read, held),
   };
   return { manifest, outcome, verdict, isUnread: read !== null && "why" in read };
 };

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../../../client/canonical-json.ts";
+import type { CompletenessCertificate } from "../../../client/completeness.ts";
 import { signedPack } from "../../../client/pack-files.ts";
 import { PACK_FORMAT, type PackFile, type PackManifest } from "../../../client/pack-forms.ts";
 import { allActs, publishActs } from "../../audit/sequence/acts.ts";
@@ -11,12 +12,14 @@ import type { DeploymentKey } from "../../audit/sequence/deployment-key.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { publishRoots, type Roots, tableRoots } from "../../audit/sequence/table-roots.ts";
 import type { Database, Sql } from "../../database/connect.ts";
+import { TREASURY } from "../../ledger/contract/names.ts";
 import type { Committee } from "../../ledger/proof/committee.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import {
   type CoinTransactions,
   coinTransactions,
   coinTransactionsIn,
+  nextChanges,
   objectsOfCoin,
 } from "../../log/coin-facts.ts";
 import { type BalanceChange, balanceChanges } from "../../projections/balance-changes.ts";
@@ -42,7 +45,16 @@ import { type RoleEventRow, roleEvents, rolesAt } from "../../projections/roles.
 import { writeNewFolder } from "../exports/new-folder.ts";
 import { ChainUnknownError } from "../statement/statement.ts";
 import { checkContents, type Outcome } from "./check.ts";
-import { CHECKPOINTS, EPOCHS, FILES, filesOf, hashed, openFiles, type PackHead } from "./form.ts";
+import {
+  CHECKPOINTS,
+  EPOCHS,
+  FILES,
+  filesOf,
+  hashed,
+  LATER,
+  openFiles,
+  type PackHead,
+} from "./form.ts";
 import {
   holderEventLine,
   movementLine,
@@ -65,6 +77,8 @@ type PackRequest = {
   readonly opening: PackHead["opening"];
   /** The issuer's file of holders' names; the manifest holds only its hash. */
   readonly holderNames: string | undefined;
+  /** Of the last register's checkpoint, for a whole opening; checked with the pack. */
+  readonly certificate: CompletenessCertificate | undefined;
   /** Absent, or an empty folder. */
   readonly folder: string;
 };
@@ -81,10 +95,11 @@ export const writePack = (
   signal: AbortSignal,
 ): Promise<Outcome> =>
   writeNewFolder(request.folder, async (folder) => {
-    const { first, last, packages, opening, holderNames } = request;
+    const { first, last, packages, opening, holderNames, certificate } = request;
     const { chainId } = await readMeta(database.db);
     if (chainId === null) throw new ChainUnknownError();
-    for (const name of ["first", "last", CHECKPOINTS, EPOCHS]) await mkdir(join(folder, name));
+    for (const name of ["first", "last", CHECKPOINTS, EPOCHS, LATER])
+      await mkdir(join(folder, name));
     const state = await stateAt(database, first);
     const lines = (file: string, texts: Iterable<string> | AsyncIterable<string>) =>
       writeFile(join(folder, file), ended(texts));
@@ -102,6 +117,7 @@ export const writePack = (
         source: request.source,
         given: request.committee,
         wanted: wantedOf(database, request, state),
+        last: last.mark.sequence,
       },
       signal,
     );
@@ -115,11 +131,12 @@ export const writePack = (
       };
       await publishActs(sql, key);
       await lines(FILES.acts, actsOn(sql, last.coinType));
+      if (certificate !== undefined) await lines(FILES.certificate, [canonicalJson(certificate)]);
       return published;
     });
     const head: PackHead = {
       format: PACK_FORMAT,
-      version: 3,
+      version: certificate === undefined ? 3 : 4,
       chainId,
       coinType: last.coinType,
       packages: [...packages],
@@ -179,10 +196,13 @@ const stateAt = async (
   ];
 };
 
-/** The pack's checkpoints: those that made the first register, both ends, and all between. */
+/**
+ * The pack's checkpoints: those that made the first register, both ends, all between, and with a
+ * certificate those that changed its objects next.
+ */
 async function* wantedOf(
   { sql }: Database,
-  { first, last, opening }: PackRequest,
+  { first, last, opening, certificate }: PackRequest,
   state: readonly StateItem[],
 ): AsyncGenerator<CoinTransactions> {
   const { coinType } = last;
@@ -196,7 +216,15 @@ async function* wantedOf(
   const before = opening === "whole" ? -1n : after - 1n;
   yield* withEnd(coinTransactions(sql, { coinType, after: before, upTo: after }), after);
   yield* withEnd(coinTransactions(sql, { coinType, after, upTo }), upTo);
+  if (certificate !== undefined) {
+    yield* await nextChanges(sql, {
+      ...{ coinType, after: upTo, foremost: TREASURY, most: LATER_CHECKPOINTS },
+    });
+  }
 }
+
+/** Bounds what a pack fetches beyond its last checkpoint. */
+const LATER_CHECKPOINTS = 300;
 
 /** The last checkpoint is included even without facts. */
 async function* withEnd(

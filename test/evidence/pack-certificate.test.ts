@@ -1,0 +1,372 @@
+/**
+ * Packs with a certificate of completeness: what their facts show without a server, and what a
+ * dishonest operator, who signs anything, gains by it.
+ */
+import { randomBytes } from "node:crypto";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { canonicalJson } from "../../client/canonical-json.ts";
+import type { CompletenessCertificate } from "../../client/completeness.ts";
+import { signedCertificate } from "../../client/completeness.ts";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.ts";
+import { NEEDED } from "../../client/pack-chains.ts";
+import { writeDemoLedger } from "../../demo/write.ts";
+import { keyIdOf } from "../../src/audit/sequence/deployment-key.ts";
+import { needed } from "../../src/ledger/contract/profile.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
+import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
+import type { ReadFact } from "../../src/log/fact.ts";
+import { type Ran, runCommand } from "../commands/run-command.ts";
+import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { follow } from "../service/following.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { certificateOf } from "./certificates.ts";
+import { manifestOf, signAnew } from "./packs.ts";
+
+const COUNT = 400;
+const LATE = { first: 70, last: 110 };
+
+const running = new AsyncDisposableStack();
+const masterKey = randomBytes(32).toString("base64");
+const CHANGED = /controlled_treasury::|shared_token::|timelock::/;
+
+let folder: string;
+let ledger: string;
+let chain: { readonly chainId: string; readonly packages: readonly string[] };
+let coins: readonly string[];
+let coinType: string;
+let raws: readonly RawCheckpoint[];
+let facts: readonly ReadFact[];
+let honest: TestDatabase;
+
+/** A deployment that reads the ledger without these transactions. */
+const deployment = async (hidden: ReadonlySet<string> = new Set()): Promise<TestDatabase> => {
+  const database = await freshDatabase();
+  running.defer(() => database.close());
+  const following = await follow(database, { ...chain, hidden });
+  await following.append(raws);
+  await following.project(1_000);
+  return database;
+};
+
+beforeAll(async () => {
+  folder = running.use(await temporaryFolder()).path;
+  ledger = join(folder, "ledger");
+  const options = { checkpoints: COUNT, seed: 11, format: "chk", epochLength: 50 } as const;
+  const written = await writeDemoLedger({ dir: ledger, ...options });
+  chain = written;
+  coins = written.coinTypes.map((one) => one.coinType);
+  coinType = coins[2] ?? "";
+  const files = Array.from({ length: COUNT }, (_, at) => join(ledger, `${at}.chk`));
+  raws = await Promise.all(files.map((file) => readCheckpointFile(file)));
+  const read = createCheckpointReader(chain.packages);
+  facts = raws.flatMap((raw) => read(raw).facts).filter((fact) => fact.coinType === coinType);
+  honest = await deployment();
+  await make("whole", honest, LATE);
+});
+afterAll(() => running.disposeAsync());
+
+/** The certificate that an operator would sign. */
+const certify = (
+  database: TestDatabase,
+  last: number,
+  { of = coinType }: { readonly of?: string } = {},
+) => {
+  const { digest } = readMark(last);
+  const through = { checkpoint: `${last}`, digest };
+  const { chainId, packages } = chain;
+  return certificateOf(database, masterKey, { chainId, packages, coinType: of, through });
+};
+
+const readMark = (at: number) => {
+  const raw = raws[at] ?? expect.fail(`no checkpoint ${at}`);
+  return createCheckpointReader(chain.packages)(raw).mark;
+};
+
+const tryMaking = async (
+  name: string,
+  database: TestDatabase,
+  { first, last }: { readonly first: number; readonly last: number },
+  certificate?: CompletenessCertificate,
+): Promise<Ran & { readonly out: string }> => {
+  const out = join(folder, name);
+  const file = `${out}-certificate.json`;
+  await writeFile(file, JSON.stringify(certificate ?? (await certify(database, last)), null, 2));
+  const range = ["--from", `${first}`, "--to", `${last}`, "--certificate", file];
+  const args = ["audit-pack", "--coin", coinType, ...range, "--no-papers", "--out", out];
+  const ran = await runCommand(args, {
+    DATABASE_URL: database.url,
+    CALLBACK_MASTER_KEY: masterKey,
+    LEDGER_SOURCE: `dir:${ledger}`,
+    COMMITTEE_FILE: join(ledger, "ledger.json"),
+  });
+  return { ...ran, out };
+};
+
+const make = async (...args: Parameters<typeof tryMaking>): Promise<string> => {
+  const { out, ...ran } = await tryMaking(...args);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  return out;
+};
+
+const verify = (...args: readonly string[]) => runCommand(["audit-pack", "verify", ...args], {});
+const REQUIRED = ["--require", "consistent,complete"];
+const source = () => ["--source", `dir:${ledger}`, "--since", "0"];
+
+const copyOf = async (pack: string) => {
+  const copy = running.use(await temporaryFolder()).path;
+  await cp(pack, copy, { recursive: true });
+  return copy;
+};
+
+/** A pack whose certificate says something else; the pack is signed by its key or another. */
+const recertified = async (
+  pack: string,
+  edit: (certificate: CompletenessCertificate) => object,
+  signer = generateKeyPair(),
+) => {
+  const copy = await copyOf(pack);
+  const path = join(copy, "certificate.json");
+  const own: CompletenessCertificate = JSON.parse(await readFile(path, "utf8"));
+  const { publicKey, secretKey } = signer;
+  const edited = { ...own, publicKey, keyId: keyIdOf(publicKey), ...edit(own) };
+  const text = canonicalJson(signedCertificate(edited));
+  const signature = signBytes(Buffer.from(text), secretKeyOf(secretKey));
+  await writeFile(path, `${canonicalJson({ ...edited, signature })}\n`);
+  await signAnew(copy, undefined, signer);
+  return copy;
+};
+
+type Change = Exclude<ReadFact, { kind: "event" }>;
+
+const isChange = (fact: ReadFact): fact is Change =>
+  fact.kind !== "event" && CHANGED.test(fact.type);
+
+/** The next change of the same object; undefined if there is none. */
+const nextOf = ({ objectId, checkpoint, transaction }: Change): bigint | undefined =>
+  facts.find(
+    (fact) =>
+      isChange(fact) &&
+      fact.objectId === objectId &&
+      (fact.checkpoint > checkpoint ||
+        (fact.checkpoint === checkpoint && fact.transaction > transaction)),
+  )?.checkpoint;
+
+/** The last checkpoint after which each live object is changed again. */
+const lastChangedAgain = (): number => {
+  const first = facts.find(isChange)?.checkpoint ?? 0n;
+  for (let at = COUNT - 1; at > Number(first); at--) {
+    const live = new Map<string, Change>();
+    for (const fact of facts) {
+      if (!isChange(fact) || fact.checkpoint > BigInt(at)) continue;
+      if (fact.kind === "removal") live.delete(fact.objectId);
+      else live.set(fact.objectId, fact);
+    }
+    if ([...live.values()].every((change) => nextOf(change) !== undefined)) return at;
+  }
+  return expect.fail("some object is never changed again");
+};
+
+/**
+ * A transaction of the late range, without the treasury, that takes objects whose next changes are
+ * as given: a register without it adds up.
+ */
+const hideable = (isNext: (next: bigint | undefined) => boolean) => {
+  const changes = facts.filter(isChange);
+  for (const [txDigest, own] of Map.groupBy(changes, (change) => change.txDigest)) {
+    const taken = own.filter((one) => one.kind === "object" && one.versionBefore !== null);
+    const [{ checkpoint = 0n, objectId = "" } = {}] = taken;
+    const isAlone = own.every(({ kind, type }) => kind === "object" && !type.includes("reasury"));
+    if (checkpoint <= BigInt(LATE.first) || checkpoint > BigInt(LATE.last)) continue;
+    const isInRange = (next: bigint | undefined) => next !== undefined && next <= LATE.last;
+    const isLeft = own.every((one) => taken.includes(one) || !isInRange(nextOf(one)));
+    if (isAlone && isLeft && taken.length === 1 && taken.every((one) => isNext(nextOf(one)))) {
+      return { txDigest, objectId };
+    }
+  }
+  return expect.fail("the demo ledger has no such transaction");
+};
+
+test("a pack shows chains, closure and conservation by its facts, and names whose word the rest is", async () => {
+  const ran = await verify(join(folder, "whole"));
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toContain("complete (nothing of the range is missing): not shown");
+  expect(ran.stdout).toMatch(
+    /by: chains: each of the token's \d+ objects goes .* through \d+ versions without a gap/,
+  );
+  expect(ran.stdout).toMatch(/by: closure: each of the \d+ transactions does what a function/);
+  expect(ran.stdout).toMatch(
+    /by: conservation: tokens and grants come to the supply .* after each/,
+  );
+  const [, shown, of] =
+    /by: heads: (\d+) of the contract's (\d+) live objects were next changed in \d+ later checkpoints/.exec(
+      ran.stdout,
+    ) ?? [];
+  expect(Number(shown)).toBeGreaterThan(10);
+  expect(ran.stdout).toContain(
+    `not shown: that nothing up to checkpoint 110 touched the other ${Number(of) - Number(shown)} live objects after their last version here: no node was asked, so it is the word of the deployment alone. --source reads the checkpoints again`,
+  );
+  const required = await verify(join(folder, "whole"), ...REQUIRED);
+  expect(required).toMatchObject({ code: 3, stderr: "required, and not shown: complete\n" });
+  expect(await verify(join(folder, "whole"), ...REQUIRED, ...source())).toMatchObject({ code: 0 });
+});
+
+test("where each object was changed again later, a pack is complete without anybody's word", async () => {
+  const last = lastChangedAgain();
+  const pack = await make("early", honest, { first: last - 5, last });
+  const ran = await verify(pack, ...REQUIRED);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toContain("complete (nothing of the range is missing): holds");
+  expect(ran.stdout).not.toContain("is the word of");
+  expect(ran.stdout).toContain("not shown: that the contract's code is that of the profile");
+});
+
+test("the rules that verifiers know are those of the contract's profile", () => {
+  const least = (alternatives: readonly (readonly string[])[]) =>
+    alternatives
+      .filter(
+        (one, at) =>
+          !alternatives.some(
+            (other, place) =>
+              place !== at &&
+              other.every((deed) => one.includes(deed)) &&
+              (other.length < one.length || place < at),
+          ),
+      )
+      .map((one) => one.toSorted().join())
+      .toSorted();
+  const made = "made controlled_treasury::ControlledTreasury";
+  // `create` makes what it needs.
+  const own = new Map(
+    [...NEEDED].map(([deed, of]) => [deed, least(deed === made ? [[made]] : of)]),
+  );
+  expect(own).toEqual(new Map([...needed].map(([deed, of]) => [deed, least(of)])));
+});
+
+test("an operator who drops a transaction in the middle of a chain cannot make a pack", async () => {
+  const { txDigest, objectId } = hideable((next) => next !== undefined && next <= LATE.last);
+  const { code, stderr } = await tryMaking("middle", await deployment(new Set([txDigest])), LATE);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`found the object ${objectId} in version`);
+  expect(stderr).toContain("a checkpoint between is missing");
+});
+
+test("an object that a dropped transaction changed last in the range is refuted by its next change", async () => {
+  const { txDigest, objectId } = hideable((next) => next !== undefined && next > LATE.last);
+  const { code, stderr } = await tryMaking("next", await deployment(new Set([txDigest])), LATE);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    new RegExp(`later/\\d+.binpb: transaction \\w+ found the object ${objectId}`),
+  );
+});
+
+test("an operator who drops the last transaction of an object is believed in nothing, and refuted by a source", async () => {
+  const { txDigest } = hideable((next) => next === undefined);
+  const pack = await make("last", await deployment(new Set([txDigest])), LATE);
+  const ran = await verify(pack, ...REQUIRED);
+  expect(ran).toMatchObject({ code: 3, stderr: "required, and not shown: complete\n" });
+  expect(ran.stdout).toContain("it is the word of the deployment alone");
+  const again = await verify(pack, ...source());
+  expect(again.code).toBe(1);
+  expect(again.stderr).toContain(`leaves out transaction ${txDigest}`);
+  // The honest certificate of the same key names other heads.
+  const honestly = await readFile(join(folder, "whole", "certificate.json"), "utf8");
+  const { chains, closure, conservation, heads } = JSON.parse(honestly);
+  const counted = await recertified(pack, () => ({ chains, closure, conservation, heads }));
+  expect((await verify(counted)).stderr).toMatch(
+    /certificate.json: says that there are \d+ versions of objects; the pack's facts give \d+/,
+  );
+  const wrong = await recertified(pack, (own) => ({ heads: { ...own.heads, hash: heads.hash } }));
+  expect(await verify(wrong)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      "certificate.json: has the hash of other versions of the live objects than the pack's facts end with",
+    ),
+  });
+});
+
+test("a certificate of another token, chain, key or checkpoint is refused by its difference", async () => {
+  const whole = join(folder, "whole");
+  const other = await certify(honest, LATE.last, { of: coins[0] ?? "" });
+  const ofOther = await tryMaking("other-coin", honest, LATE, other);
+  expect([ofOther.code, ofOther.stderr]).toEqual([
+    1,
+    expect.stringContaining(`certificate.json: is of the token ${coins[0]}, not ${coinType}`),
+  ]);
+  const older = await tryMaking("older", honest, LATE, await certify(honest, LATE.last - 5));
+  expect([older.code, older.stderr]).toEqual([
+    1,
+    expect.stringContaining("certificate.json: is of the checkpoint 105, not 110, as the pack"),
+  ]);
+  const refused = async (edit: Parameters<typeof recertified>[1], why: string) => {
+    const { code, stderr } = await verify(await recertified(whole, edit));
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`certificate.json: ${why}`)]);
+  };
+  await refused(() => ({ chainId: "other" }), "is of the chain other, not");
+  await refused(({ packages }) => ({ packages: packages.slice(1) }), "is of the packages");
+  await refused(
+    ({ through }) => ({ through: { ...through, digest: "1".repeat(32) } }),
+    "is of the checkpoint of digest",
+  );
+  const { publicKey } = generateKeyPair();
+  await refused(() => ({ publicKey }), `is of the key ${publicKey}, not`);
+});
+
+test("a certificate that counts otherwise than the facts is refused, whoever signed it", async () => {
+  const whole = join(folder, "whole");
+  const more = (text: string) => `${BigInt(text) + 1n}`;
+  const refused = async (edit: Parameters<typeof recertified>[1], why: string) => {
+    const { code, stderr } = await verify(await recertified(whole, edit));
+    expect([code, stderr]).toEqual([1, expect.stringContaining(why)]);
+  };
+  await refused(
+    ({ chains }) => ({ chains: { ...chains, objects: more(chains.objects) } }),
+    "objects; the pack's facts give",
+  );
+  await refused(
+    ({ chains }) => ({ chains: { ...chains, live: more(chains.live) } }),
+    "live objects; the pack's facts give",
+  );
+  await refused(
+    ({ closure }) => ({ closure: { transactions: more(closure.transactions) } }),
+    "transactions; the pack's facts give",
+  );
+  await refused(
+    ({ conservation }) => ({
+      conservation: { ...conservation, supply: more(conservation.supply) },
+    }),
+    "units of supply; the pack's facts give",
+  );
+  await refused(
+    ({ heads }) => ({
+      heads: {
+        ...heads,
+        served: [
+          { source: "x", as: "source", at: "2026-07-01T00:00:00.000Z", same: "1", changed: "0" },
+        ],
+      },
+    }),
+    "heads.served must each come to the",
+  );
+  await refused(() => ({ profile: "a b" }), "profile must be a profile's name");
+});
+
+test("a pack with a certificate is of version 4, and has all facts since the token's first", async () => {
+  const { version, files, opening } = await manifestOf(join(folder, "whole"));
+  expect([version, opening]).toEqual([4, "whole"]);
+  expect(Object.keys(files)).toContain("certificate.json");
+  const file = join(folder, "whole-certificate.json");
+  const signedOpening = await runCommand(
+    [
+      ...["audit-pack", "--coin", coinType, "--from", "70", "--to", "110", "--opening", "signed"],
+      ...["--certificate", file, "--no-papers", "--out", join(folder, "signed")],
+    ],
+    { DATABASE_URL: honest.url, CALLBACK_MASTER_KEY: masterKey },
+  );
+  expect(signedOpening).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--certificate needs --opening whole"),
+  });
+});
