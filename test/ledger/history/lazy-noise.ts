@@ -25,10 +25,15 @@ export const createNoise = (seed: string, genesisMs: bigint) => {
   const world = newWorld(`${seed}/noise`, false);
   const keyring = new Keyring(`${seed}/noise`, world.chain.accounts);
   const pool: ExecutedTransaction[] = [];
+  let inGenesis: ReadonlySet<string> = new Set();
   for (let sequence = 0n; sequence < OPENING_ENDS + SAMPLED; sequence += 1n) {
     const { transactions } = advance(world, PACE, keyring, genesisMs, new SubmissionQueue());
-    // Without the system's own.
-    if (sequence > OPENING_ENDS) pool.push(...transactions.slice(1));
+    // Every simulated ledger has these objects under the same ids, with versions of its own.
+    if (sequence === 0n) inGenesis = new Set(world.chain.objects.keys());
+    if (sequence <= OPENING_ENDS) continue;
+    pool.push(
+      ...transactions.filter(({ outputs }) => !outputs.some(({ id }) => inGenesis.has(id))),
+    );
   }
   const encoded = { transaction: kept(transactionField), object: kept(objectField) };
   const sizeOf = ({ data, effects, events, inputs, outputs }: ExecutedTransaction): number => {

@@ -95,3 +95,19 @@ export const breakingEvery = (nth: number) => {
     }
   };
 };
+
+/** Sends `count` items of an answer, and then that the whole range is covered. */
+export const coveringFalsely = (count: number) =>
+  function* (frames: Iterable<Frame>): Generator<Frame> {
+    let sent = 0;
+    for (const frame of frames) {
+      if (frame.item !== undefined) sent += 1;
+      if (frame.item === undefined || sent <= count) {
+        const { end: _, ...open } = frame;
+        yield frame.item === undefined ? frame : open;
+      } else if (frame.end !== undefined) {
+        const { item: _, ...rest } = frame;
+        yield rest;
+      }
+    }
+  };
