@@ -205,7 +205,7 @@ const declared = z.object({
   indexNode: ledger(
     "INDEX_SOURCE",
     fullNode.optional(),
-    "Full node whose lists guide reading and proofs of completeness: which checkpoints touch the contract. It needs the ledger history index (holderbook doctor --only source says whether it has it). By default the first full node of LEDGER_SOURCE; needed where that names object stores or folders alone.",
+    "Full node whose lists guide reading and proofs of completeness: which checkpoints touch the contract. It needs the ledger history index (holderbook doctor --only guided says whether a node has it). By default the first full node of LEDGER_SOURCE; needed where that names object stores or folders alone.",
     { example: "grpc+https://archive.mainnet.sui.io:443", shown: "address" },
   ),
   witnessNode: ledger(

@@ -12,6 +12,7 @@ import { checkDatabase, findDatabase, type Opened } from "./database.ts";
 import { checkDisk } from "./disk.ts";
 import { checkEvm } from "./evm.ts";
 import { CHECKS, type Check, linesOf, type ReportLine, runCheck, type Work } from "./finding.ts";
+import { checkGuided } from "./guided.ts";
 import { checkIndexing } from "./indexing.ts";
 import { checkKeys } from "./keys.ts";
 import { type LogState, readLogState } from "./log-state.ts";
@@ -51,6 +52,8 @@ export const examine = async (
   return CHECKS.flatMap((check) => found.filter((line) => line.check === check && isShown(line)));
 };
 
+const silent = () => createLogger({ level: "silent", remedyOf: databaseRemedy });
+
 type IsWanted = (check: Check) => boolean;
 
 const besideDatabase = (config: Config, assets: Assets | undefined, isWanted: IsWanted) => {
@@ -59,6 +62,7 @@ const besideDatabase = (config: Config, assets: Assets | undefined, isWanted: Is
   return [
     ...when("disk", "see DATA_DIR", () => checkDisk(config)),
     ...when("evm", "correct the tokens of ASSETS_FILE", (signal) => checkEvm(assets, signal)),
+    ...when("guided", SOURCE, (signal) => checkGuided(config, silent(), signal)),
     ...when("redis", "check that Redis runs, and REDIS_URL", () => checkRedis(config)),
     ...when("transfer-agent", "correct ASSETS_FILE", () => checkTransferAgent(config, assets)),
     ...when("port", "see which program holds the port", (signal) => checkPort(config, signal)),
@@ -75,8 +79,7 @@ const withDatabase = async (
   const source =
     isWanted("source") || isWanted("clock")
       ? runCheck("source", SOURCE, async (signal) => {
-          const logger = createLogger({ level: "silent", remedyOf: databaseRemedy });
-          ledger = await findLedger(config, logger, signal);
+          ledger = await findLedger(config, silent(), signal);
           return ledger.findings;
         })
       : [];

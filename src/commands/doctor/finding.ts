@@ -15,6 +15,7 @@ export const CHECKS = [
   "migrations",
   "clock",
   "source",
+  "guided",
   "indexing",
   "keys",
   "evm",

@@ -33,7 +33,7 @@ export type LedgerFound = {
 const ANSWER_MS = 8_000;
 
 /** One attempt: an unanswering source is reported, not waited for. */
-const ONCE: RetryPolicy = {
+export const ONCE: RetryPolicy = {
   attempts: 1,
   damagedAttempts: 1,
   backoff: { firstMs: 250, maxMs: 250 },
