@@ -14,6 +14,7 @@ import {
   fullNode,
   headers,
   hexAddress,
+  keylessNode,
   LOG_FORMATS,
   LOG_LEVELS,
   ledgerSources,
@@ -204,13 +205,13 @@ const declared = z.object({
   ),
   indexNode: ledger(
     "INDEX_SOURCE",
-    fullNode.optional(),
+    keylessNode.optional(),
     "Full node whose lists guide reading and proofs of completeness: which checkpoints touch the contract. It needs the ledger history index (holderbook doctor --only guided says whether a node has it). By default the first full node of LEDGER_SOURCE; needed where that names object stores or folders alone.",
     { example: "grpc+https://archive.mainnet.sui.io:443", shown: "address" },
   ),
   witnessNode: ledger(
     "WITNESS_SOURCE",
-    fullNode.optional(),
+    keylessNode.optional(),
     "A second full node, of another provider, that proofs of completeness compare the newest versions of objects with. By default none: they rest on one node's word.",
     { example: "grpc+https://fullnode.other.example:443", shown: "address" },
   ),

@@ -39,10 +39,15 @@ export const urlOf = (schemes: readonly string[]) =>
     return scheme !== undefined && schemes.includes(scheme);
   }, "must be a URL such as {example}");
 
-/** A full node's address; keys go into headers. */
 export const fullNode = z
   .string()
-  .regex(/^grpc\+https?:\/\/[^/@?#\s]+$/, "must be a full node, such as {example}");
+  .regex(/^grpc\+https?:\/\/[^/]+$/, "must be a full node, such as {example}");
+
+/** Keys go into headers. */
+export const keylessNode = fullNode.refine(
+  (text) => !/[@?#]/.test(text),
+  "must end after the host and port, without a user or key; use LEDGER_HEADERS",
+);
 
 export const ed25519Key = z
   .string()

@@ -89,6 +89,7 @@ test.each([
   ],
   [{ INDEX_SOURCE: "https://user:a-secret@b.example" }, /INDEX_SOURCE.*must be a full node/],
   [{ WITNESS_SOURCE: "grpc+https://b.example/?key=a-secret" }, /WITNESS_SOURCE.*full node/],
+  [{ WITNESS_SOURCE: "grpc+https://a-secret@b.example" }, /WITNESS_SOURCE.*without a user or key/],
 ])("%j is refused without showing a key", (env, says) => {
   const read = () => readConfig({ LEDGER_SOURCE: "grpc+https://a.example", ...env });
   expect(read).toThrow(says);

@@ -114,14 +114,14 @@ export class SourceChainChangedError extends SourceError {
   }
 }
 
-/** The settings name sources of several chains; nothing was read. Remove the other chain's. */
+/** LEDGER_SOURCE lists several chains; nothing was read. Remove the other chain's sources. */
 export class SourceChainsDifferError extends Error {
   override readonly name = "SourceChainsDifferError";
   readonly remedy: Remedy = "stop";
 
   constructor(one: SourceOfChain, other: SourceOfChain) {
     super(
-      `${one.source} is of chain ${one.chainId}, and ${other.source} of chain ${other.chainId}: LEDGER_SOURCE, INDEX_SOURCE and WITNESS_SOURCE name nodes of one chain; take the other out`,
+      `${one.source} is of chain ${one.chainId}, and ${other.source} of chain ${other.chainId}: LEDGER_SOURCE lists sources of one chain; take the other out`,
     );
   }
 }
