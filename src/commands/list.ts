@@ -56,6 +56,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./reconcile.ts")).reconcileCommand(),
   },
+  prove: {
+    about: "show that no transaction of a token is missing from the log, and sign a certificate",
+    load: async () => (await import("./prove.ts")).proveCommand(),
+  },
   digest: {
     about: "print digests of all rows up to a checkpoint, to compare with another deployment",
     usage: "[options]",

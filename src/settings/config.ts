@@ -12,6 +12,7 @@ import {
   explorerPage,
   flag,
   fullNode,
+  hashes,
   headers,
   hexAddress,
   keylessNode,
@@ -253,6 +254,12 @@ const declared = z.object({
       { example: "committee.json" },
     ),
   }),
+  contractBytecode: ledger(
+    "CONTRACT_BYTECODE",
+    hashes.default([]),
+    "Hashes of the contract's bytecode (SHA-256, hex), separated by commas or spaces, for which an auditor accepts that the profile of the reference contract holds: it says which object each function takes, and without it nothing is proven complete. `holderbook prove complete` names the hash of each version.",
+    { example: "6b2f…" },
+  ),
   assetsFile: ledger(
     "ASSETS_FILE",
     z.string().optional(),

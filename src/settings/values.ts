@@ -69,6 +69,18 @@ export const packages = z.string().transform((text, context) => {
   return [...new Set(padded)];
 });
 
+/** SHA-256, hex. */
+export const hashes = z.string().transform((text, context) => {
+  const parts = text
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((part) => part !== "");
+  const wrong = parts.find((part) => !/^[0-9a-f]{64}$/.test(part));
+  if (wrong === undefined) return [...new Set(parts)];
+  context.addIssue(`"${wrong}" is not a SHA-256 hash: 64 hex digits`);
+  return z.NEVER;
+});
+
 /** A folder's name may have spaces, a URL may not. */
 const SOURCE = /^(demo:.*|dir:.+|archive:.+|https?:\/\/\S+|grpc\+https?:\/\/\S+)$/;
 

@@ -84,7 +84,7 @@ const OWN = [
   "start|index|serve|migrate|rebuild|replay drop|replay swap|digest|cap-table|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
-  "archive export|archive verify|archive import|quarantine retry|quarantine resolve",
+  "archive export|archive verify|archive import|quarantine retry|quarantine resolve|prove complete",
 ].flatMap((line) => line.split("|"));
 
 let register: DemoRegister;
@@ -118,7 +118,17 @@ const namesOf = (commands: readonly Command[], before = ""): readonly string[] =
 
 test("every command prints foreign text in a test here, or prints its own text only", async () => {
   const known = [...Object.keys(STORED), ...GIVEN, ...OWN];
-  const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo", "archive", "quarantine"];
+  const groups = [
+    "evm",
+    "keys",
+    "callbacks",
+    "ta",
+    "pii",
+    "demo",
+    "archive",
+    "quarantine",
+    "prove",
+  ];
   const names = namesOf((await wholeProgram()).commands);
   expect(names.filter((name) => !known.includes(name) && !groups.includes(name))).toEqual([]);
 });

@@ -219,3 +219,18 @@ export const foundSummaries = async ({ sql }: TestDatabase): Promise<readonly bi
     select checkpoint from log_summaries order by checkpoint`;
   return rows.map(({ checkpoint }) => checkpoint);
 };
+
+/** A transaction is lost for good, with its facts and input versions. */
+export const loseTransaction = (
+  database: Pick<Database, "transaction">,
+  { checkpoint, transaction }: Pick<ChangingTransaction, "checkpoint" | "transaction">,
+) =>
+  alterLog(
+    database,
+    `delete from log_facts where (checkpoint, transaction) = (${checkpoint}, ${transaction});
+     delete from log_inputs where (checkpoint, transaction) = (${checkpoint}, ${transaction})`,
+  );
+
+/** The log forgets every package but the original. */
+export const losePackages = (database: Pick<Database, "transaction">) =>
+  alterLog(database, "truncate log_packages; update log_high_water set packages = packages[1:1]");

@@ -18,8 +18,8 @@ export type Gap = {
   readonly objectId: string;
   /** Of the object: the version that is missing, or the one that shows the fault. */
   readonly version: bigint;
-  /** Where it shows. */
-  readonly checkpoint: bigint;
+  /** First checkpoint that may lack a change. */
+  readonly from: bigint;
   readonly what: string;
 };
 
@@ -64,9 +64,9 @@ const IS_METADATA = `name in ('${COIN_METADATA}', '${CURRENCY}')`;
  * Each change of an object, with the one before it. Metadata can be wrapped, in which it has no
  * versions; the contract's objects are shared and cannot.
  */
-const CHANGES = `
+export const CHANGES = `
   select coin_type, object_id, name, checkpoint, transaction, version, removed, input, unfilled,
-         lag(version) over w as before, coalesce(lag(removed) over w, true) as absent,
+         lag(version) over w as before, lag(checkpoint) over w as seen, coalesce(lag(removed) over w, true) as absent,
          lead(version) over w is null as last,
          amount, amount - coalesce(lag(amount) over w, 0) as change
   from (
@@ -122,7 +122,7 @@ export const chainsOf = async (
 };
 
 const GAPS = `
-  select coin_type as "coinType", object_id as "objectId", checkpoint, version, input, before, absent
+  select coin_type as "coinType", object_id as "objectId", checkpoint, version, input, before, seen, absent
   from (
     select *, row_number() over (partition by coin_type order by checkpoint, transaction, object_id) as place
     from (${CHANGES}) as changes where ${IS_GAP}
@@ -135,32 +135,40 @@ export const gapsOf = async (
   coins: readonly string[],
   most: number,
 ): Promise<readonly Gap[]> => {
-  type Row = Omit<Gap, "version" | "what"> & {
+  type Row = Pick<Gap, "coinType" | "objectId"> & {
+    readonly checkpoint: bigint;
     readonly version: string;
     readonly input: string | null;
     readonly before: string | null;
+    readonly seen: bigint | null;
     readonly absent: boolean;
   };
   const rows = await sql.unsafe<Row[]>(GAPS, [`${through}`, texts(coins), `${most}`]);
-  return rows.map(({ coinType, objectId, checkpoint, version, input, before, absent }) => ({
+  return rows.map(({ coinType, objectId, checkpoint, seen, ...of }) => ({
     coinType,
     objectId,
-    checkpoint,
-    version: BigInt(input ?? version),
-    what: `object ${objectId} ${gapInWords(version, input, before, absent)} at checkpoint ${checkpoint}`,
+    version: BigInt(of.input ?? of.version),
+    from: seen === null ? 0n : seen + 1n,
+    what: `it ${gapInWords(of)} at checkpoint ${checkpoint}`,
   }));
 };
 
-const gapInWords = (
-  version: string,
-  input: string | null,
-  before: string | null,
-  absent: boolean,
-): string => {
-  if (before === null)
-    return `begins in the log as version ${input}, which was not read; it changed`;
-  if (absent) return `was removed as version ${before}, but is there as version ${version}`;
+const gapInWords = ({
+  version,
+  input,
+  before,
+  absent,
+}: {
+  readonly version: string;
+  readonly input: string | null;
+  readonly before: string | null;
+  readonly absent: boolean;
+}): string => {
+  if (before === null) {
+    return `begins in the log with version ${input}, which was not read; it changed`;
+  }
+  if (absent) return `was removed in version ${before}, but is there in version ${version}`;
   return input === null
-    ? `is created as version ${version}, but was there as version ${before}`
+    ? `is created in version ${version}, but was there in version ${before}`
     : `changes from version ${input}, which was not read; the last one read is ${before}; it changed`;
 };

@@ -83,6 +83,15 @@ export const toPublishedPackage = (cursor: Cursor, span: ObjectSpan): PublishedP
   };
 };
 
+/** What a package executes: BCS of its modules by name, and of the packages that they call. */
+export const codeOf = (cursor: Cursor, { versionAt, originsAt }: ObjectSpan): Uint8Array => {
+  cursor.at = originsAt;
+  skipOrigins(cursor);
+  const linkageAt = cursor.at;
+  skipLinkage(cursor);
+  return Buffer.concat([cursor.copy(versionAt + 8, originsAt), cursor.copy(linkageAt, cursor.at)]);
+};
+
 const readMoveObject = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
   const typeAt = cursor.at;
   skipObjectType(cursor);
@@ -101,7 +110,8 @@ const readPackage = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
   const versionAt = cursor.skip(8);
   skipModules(cursor);
   const originsAt = cursor.at;
-  skipOriginsAndLinkage(cursor);
+  skipOrigins(cursor);
+  skipLinkage(cursor);
   const span = { idAt, versionAt, typeAt: 0, contentsStart: 0, contentsEnd: 0 };
   return { kind: "package", ...span, originsAt };
 };
@@ -109,11 +119,10 @@ const readPackage = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
 /** Code by module name. */
 const skipModules = vector(record(text, bytes));
 
-/** Module, type and defining package; original address, address and version in use. */
-const skipOriginsAndLinkage = record(
-  vector(record(text, text, address)),
-  vector(record(address, address, u64)),
-);
+/** Module, type and defining package. */
+const skipOrigins = vector(record(text, text, address));
+/** Original address, address and version in use. */
+const skipLinkage = vector(record(address, address, u64));
 
 /** `Data` and `Owner` of a genesis object. */
 export const skipGenesisObject = (cursor: Cursor): void => {

@@ -14,8 +14,6 @@ export type Quarantine = {
   readonly coinType: string;
   readonly checkpoint: string;
   readonly reason: string;
-  /** A proof of completeness names a missing change; else a fact could not be applied. */
-  readonly isIncomplete: boolean;
 };
 
 /** The service refused, could not answer, or could not be reached. */
@@ -103,17 +101,10 @@ const record = (value: unknown): Record<string, unknown> =>
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-const quarantineIn = ({
-  code,
-  coinType,
-  pipeline,
-  checkpoint,
-  reason,
-}: Record<string, unknown>) => {
+const quarantineIn = ({ code, coinType, checkpoint, reason }: Record<string, unknown>) => {
   const [coin, from, why] = [text(coinType), text(checkpoint), text(reason)];
   if (code !== "QUARANTINED" || coin === undefined || from === undefined) return null;
-  const isIncomplete = pipeline === "completeness";
-  return { coinType: coin, checkpoint: from, reason: why ?? "", isIncomplete };
+  return { coinType: coin, checkpoint: from, reason: why ?? "" };
 };
 
 /** The error of a body, in either form of the service's. */

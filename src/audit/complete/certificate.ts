@@ -1,0 +1,101 @@
+/** Signs what a proof found, and stores it. */
+import {
+  type CompletenessCertificate,
+  certificateFaults,
+  signedCertificate,
+} from "../../../client/completeness.ts";
+import type { Sql } from "../../database/connect.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { DeploymentKey } from "../sequence/deployment-key.ts";
+import type { Gap } from "./chains.ts";
+import type { CoinProof, Proof } from "./prove.ts";
+import type { IncompleteObject } from "./tables.ts";
+
+/** The certificate cannot be written in its form: a defect, or a value beyond its bounds. */
+class CertificateFormError extends Error {
+  override readonly name = "CertificateFormError";
+  readonly remedy: Remedy = "stop";
+}
+
+/**
+ * The signed certificate of a complete coin; null for any other, and while the chain is unknown.
+ * @throws SignerAwayError (retry), SignerAnswerError (stop), with an outside signer
+ */
+export const certificateOf = async (
+  proof: Proof,
+  coin: CoinProof,
+  key: DeploymentKey,
+): Promise<CompletenessCertificate | null> => {
+  const { chainId, packages, profile, through, code, heads } = proof;
+  if (coin.verdict !== "complete" || chainId === null) return null;
+  const { coinType, chains } = coin;
+  const claims = {
+    format: "holderbook-completeness" as const,
+    version: 1 as const,
+    ...{ chainId, coinType, packages, profile },
+    through: { checkpoint: `${through.sequence}`, digest: through.digest },
+    bytecode: code.versions.map(({ address, bytecode }) => ({ package: address, hash: bytecode })),
+    chains: {
+      objects: `${chains.objects}`,
+      versions: `${chains.versions}`,
+      live: `${chains.live}`,
+    },
+    closure: { transactions: `${coin.transactions}` },
+    conservation: { checkpoints: `${chains.checkpoints}`, supply: `${chains.supply}` },
+    heads: {
+      hash: coin.headsHash,
+      served: heads.map(({ source, as, askedAt, counts }) => {
+        const { same, changed } = counts.get(coinType) ?? { same: 0n, changed: 0n };
+        return { source, as, at: askedAt, same: `${same}`, changed: `${changed}` };
+      }),
+    },
+    onFaith: coin.onFaith,
+    keyId: key.keyId,
+    publicKey: key.publicKey,
+  };
+  const { signature } = await key.sign(signedCertificate(claims));
+  const certificate = { ...claims, signature };
+  const [fault] = certificateFaults(certificate);
+  if (fault !== undefined) throw new CertificateFormError(`certificate of ${coinType}: ${fault}`);
+  return certificate;
+};
+
+const objectOf = ({ coinType, objectId, version, from, what }: Gap): IncompleteObject => ({
+  ...{ coinType, objectId, version: `${version}`, from: `${from}`, why: what },
+});
+
+/**
+ * Stores certificates, and which coins are incomplete, in one transaction. A coin about which not
+ * everything could be shown keeps what was stored of it.
+ * @param ofAll whether the proof was of all coins
+ */
+export const storeProof = async (
+  sql: Sql,
+  { through: { sequence }, coins }: Proof,
+  certificates: readonly CompletenessCertificate[],
+  ofAll: boolean,
+): Promise<void> => {
+  const incomplete = coins.flatMap(({ gaps }) => gaps.map(objectOf));
+  const add = (
+    coinType: string | null,
+    certificate: unknown,
+    of: readonly IncompleteObject[],
+    signed: { readonly signature: string; readonly keyId: string } | null,
+  ) => sql`
+    insert into completeness (coin_type, through, certificate, incomplete, signature, key_id)
+    values (${coinType}, ${sequence}, ${JSON.stringify(certificate)}::text::jsonb,
+            ${JSON.stringify(of)}::text::jsonb, ${signed?.signature ?? null},
+            ${signed?.keyId ?? null})`;
+  for (const { coinType, gaps, verdict, notShown } of coins) {
+    const certificate = certificates.find((one) => one.coinType === coinType);
+    if (certificate !== undefined) await add(coinType, certificate, [], certificate);
+    else if (gaps.length > 0) {
+      await add(coinType, { verdict, notShown }, gaps.map(objectOf), null);
+    }
+  }
+  const isKnown = coins.every(({ verdict }) => verdict !== "not shown");
+  if (ofAll && isKnown) {
+    const verdicts = Object.fromEntries(coins.map(({ coinType, verdict }) => [coinType, verdict]));
+    await add(null, { verdicts }, incomplete, null);
+  }
+};

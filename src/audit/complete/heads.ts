@@ -1,0 +1,202 @@
+/**
+ * Heads: the newest version of each live object in the log is the one that a node serves, or the
+ * node's newer one leads back to it over changes after the log's end.
+ *
+ * A node's list of heads is its word: nothing on the ledger shows that an object did not change.
+ * What a node says that the log lacks is shown by the ledger, though.
+ */
+import { texts } from "../../database/column-arrays.ts";
+import type { Sql } from "../../database/connect.ts";
+import type { LedgerIndex, ObjectHead } from "../../ledger/history/ledger-index.ts";
+import { CHANGES, type Gap } from "./chains.ts";
+import { changesIn, WalkEndedError, walkBack } from "./object-walk.ts";
+import type { WholeCheckpoints } from "./whole-checkpoints.ts";
+
+export type LiveObject = {
+  readonly coinType: string;
+  readonly objectId: string;
+  readonly version: bigint;
+  /** Checkpoint of this version. */
+  readonly seen: bigint;
+};
+
+export type CheckedHeads = {
+  /** The node. */
+  readonly source: string;
+  /** Its newest checkpoint before it was asked. */
+  readonly at: bigint;
+  /** ISO 8601, when it was asked first. */
+  readonly askedAt: string;
+  readonly counts: ReadonlyMap<string, HeadCounts>;
+  /** The first of each coin. */
+  readonly gaps: readonly Gap[];
+  readonly notShown: readonly NotShown[];
+};
+
+/** Live objects of a coin. */
+export type HeadCounts = {
+  /** Those whose newest version is the log's. */
+  readonly same: bigint;
+  /** Those that changed after the log's end, shown by the ledger. */
+  readonly changed: bigint;
+};
+
+/** What could not be shown about a coin. */
+export type NotShown = { readonly coinType: string; readonly what: string };
+
+type CheckHeads = {
+  readonly index: LedgerIndex;
+  readonly checkpoints: WholeCheckpoints;
+  readonly through: bigint;
+};
+
+const OBJECTS_PER_READ = 500;
+/** Kept of each coin; the rest is no news. */
+const MOST_PER_COIN = 10;
+
+const LIVE = `
+  select coin_type as "coinType", object_id as "objectId", version, checkpoint as seen
+  from (${CHANGES}) as changes where last and not removed
+  order by coin_type collate "C", object_id collate "C"`;
+
+/** Live objects at the end of a checkpoint, by coin and id. */
+export async function* liveObjects(
+  sql: Sql,
+  through: bigint,
+  coins: readonly string[],
+): AsyncGenerator<readonly LiveObject[]> {
+  type Row = Omit<LiveObject, "version"> & { readonly version: string };
+  const pages = sql.unsafe<Row[]>(LIVE, [`${through}`, texts(coins)]).cursor(OBJECTS_PER_READ);
+  for await (const page of pages) {
+    yield page.map((row) => ({ ...row, version: BigInt(row.version) }));
+  }
+}
+
+export type HeadsCheck = {
+  page(objects: readonly LiveObject[], signal: AbortSignal): Promise<void>;
+  result(): CheckedHeads;
+};
+
+/** Asks a node for the heads of live objects, page by page. */
+export const openHeadsCheck = async (
+  asked: CheckHeads,
+  signal: AbortSignal,
+): Promise<HeadsCheck> => {
+  const { index, through } = asked;
+  const { description: source } = index;
+  const { last: at } = await index.covers(signal);
+  const askedAt = new Date().toISOString();
+  const counts = new Map<string, HeadCounts>();
+  const gaps: Gap[] = [];
+  const notShown: NotShown[] = [];
+  const add = <T extends { readonly coinType: string }>(list: T[], one: T): void => {
+    const ofCoin = list.filter(({ coinType }) => coinType === one.coinType).length;
+    if (ofCoin < MOST_PER_COIN) list.push(one);
+  };
+  return {
+    page: async (objects, signal) => {
+      const heads =
+        at < through
+          ? null
+          : await index.heads(
+              objects.map(({ objectId }) => objectId),
+              signal,
+            );
+      for (const object of objects) {
+        signal.throwIfAborted();
+        const { coinType, objectId } = object;
+        if (heads === null) {
+          if (notShown.some((one) => one.coinType === coinType)) continue;
+          const what = `heads: ${source} has checkpoints up to ${at}, before the log's ${through}`;
+          notShown.push({ coinType, what });
+          continue;
+        }
+        const verdict = await checkHead(asked, object, heads.get(objectId) ?? null, at, signal);
+        const { same, changed } = counts.get(coinType) ?? { same: 0n, changed: 0n };
+        if (verdict === "same") counts.set(coinType, { same: same + 1n, changed });
+        else if (verdict === "changed") counts.set(coinType, { same, changed: changed + 1n });
+        else if (typeof verdict === "string") add(notShown, { coinType, what: verdict });
+        else add(gaps, verdict);
+      }
+    },
+    result: () => ({ source, at, askedAt, counts, gaps, notShown }),
+  };
+};
+
+type Verdict = "same" | "changed" | (string & {}) | Gap;
+
+const checkHead = async (
+  asked: CheckHeads,
+  object: LiveObject,
+  head: ObjectHead | null,
+  at: bigint,
+  signal: AbortSignal,
+): Promise<Verdict> => {
+  const { objectId, version } = object;
+  if (head?.version === version) return "same";
+  const { description } = asked.index;
+  if (head !== null && head.version < version) {
+    return `heads: ${description} has version ${head.version} of object ${objectId}, older than the log's ${version}`;
+  }
+  try {
+    return head === null
+      ? await removedSince(asked, object, at, signal)
+      : await changedSince(asked, object, head, signal);
+  } catch (error) {
+    if (!(error instanceof WalkEndedError)) throw error;
+    return `heads: ${error.message}`;
+  }
+};
+
+/** A newer version leads back to the log's, over checkpoints after its end. */
+const changedSince = async (
+  { through, ...walking }: CheckHeads,
+  { coinType, objectId, version: known, seen }: LiveObject,
+  head: ObjectHead,
+  signal: AbortSignal,
+): Promise<Verdict> => {
+  for await (const { version, before, whole } of walkBack(walking, objectId, head, signal)) {
+    const { sequence } = whole.checkpoint;
+    const gap = { coinType, objectId, version, from: seen + 1n };
+    if (sequence <= through) {
+      const what = `it changed to this version at checkpoint ${sequence}, which was not read; the last one read is ${known}`;
+      return { ...gap, what };
+    }
+    if (before === known) return "changed";
+    if (before === null || before < known) {
+      const what = `it changed from version ${before ?? "none"} to ${version} at checkpoint ${sequence}, without this version of the log between`;
+      return { ...gap, version: known, what };
+    }
+  }
+  return `heads: the versions of object ${objectId} do not lead to ${known}`;
+};
+
+/** The node has no such object: a removal after the log's end explains it. */
+const removedSince = async (
+  { index, checkpoints, through }: CheckHeads,
+  { coinType, objectId, version, seen }: LiveObject,
+  at: bigint,
+  signal: AbortSignal,
+): Promise<Verdict> => {
+  if (at > through) {
+    const found: bigint[] = [];
+    const range = { first: through + 1n, last: at };
+    const touch = { kind: "object", address: objectId } as const;
+    for await (const sequence of index.touching([touch], range, signal)) found.push(sequence);
+    let newest: bigint | null = version;
+    for (const sequence of found.sort((a, b) => (a < b ? -1 : 1))) {
+      const { checkpoint } = await checkpoints.read(sequence, signal);
+      for (const { before, after } of changesIn(checkpoint, objectId)) {
+        if (before === newest) newest = after;
+      }
+    }
+    if (newest === null) return "changed";
+  }
+  return {
+    coinType,
+    objectId,
+    version,
+    from: seen + 1n,
+    what: `it is live in the log, but ${index.description} has no such object: its end was not read`,
+  };
+};

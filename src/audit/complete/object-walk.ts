@@ -1,0 +1,79 @@
+/** Walks an object's versions back over whole checkpoints, each step by its effects. */
+import type { Checkpoint, Transaction } from "../../ledger/decode/checkpoint.ts";
+import { previousTransactionOf } from "../../ledger/guided/read-found.ts";
+import type { LedgerIndex } from "../../ledger/history/ledger-index.ts";
+import type { WholeCheckpoint, WholeCheckpoints } from "./whole-checkpoints.ts";
+
+/** A version of an object, and the transaction that wrote it. */
+export type ObjectStep = {
+  readonly version: bigint;
+  /** Version that the transaction took in; null: it created the object. */
+  readonly before: bigint | null;
+  readonly whole: WholeCheckpoint;
+  readonly transaction: Transaction;
+};
+
+export type Walking = {
+  readonly index: Pick<LedgerIndex, "description" | "checkpointOf">;
+  readonly checkpoints: WholeCheckpoints;
+};
+
+/** A step that cannot be shown; the message says which. */
+export class WalkEndedError extends Error {
+  override readonly name = "WalkEndedError";
+}
+
+/** More changes of one object are not followed in one walk. */
+const MOST_STEPS = 20_000;
+
+/**
+ * The versions of an object from one back to its creation, or as long as the caller asks.
+ * @param from a version and its transaction's digest
+ * @throws WalkEndedError when a step is missing or does not write the version
+ */
+export async function* walkBack(
+  { index, checkpoints }: Walking,
+  id: string,
+  from: { readonly version: bigint; readonly previousTransaction: string },
+  signal: AbortSignal,
+): AsyncGenerator<ObjectStep> {
+  let { version, previousTransaction: digest } = from;
+  for (let step = 0; step < MOST_STEPS; step += 1) {
+    const named = `transaction ${digest}, which wrote version ${version} of object ${id}`;
+    const sequence = await index.checkpointOf(digest, signal);
+    if (sequence === null) {
+      throw new WalkEndedError(`${index.description} does not know the checkpoint of ${named}`);
+    }
+    const whole = await checkpoints.read(sequence, signal);
+    const transaction = whole.checkpoint.transactions.find((one) => one.digest === digest);
+    const written = transaction?.outputObjects.find((object) => object.id === id);
+    if (transaction === undefined || written?.version !== version) {
+      throw new WalkEndedError(`checkpoint ${sequence} does not have ${named}`);
+    }
+    yield { version, before: written.versionBefore, whole, transaction };
+    if (written.versionBefore === null) return;
+    const previous = previousTransactionOf(whole.raw, id, written.versionBefore);
+    if (previous === null) {
+      throw new WalkEndedError(
+        `checkpoint ${sequence} does not name the transaction that wrote version ${written.versionBefore} of object ${id}`,
+      );
+    }
+    version = written.versionBefore;
+    digest = previous;
+  }
+  throw new WalkEndedError(`object ${id} changed more than ${MOST_STEPS} times since`);
+}
+
+/** What a checkpoint's transactions do to an object, in order; `after` is null when they remove it. */
+export const changesIn = (
+  { transactions }: Checkpoint,
+  id: string,
+): readonly { readonly before: bigint | null; readonly after: bigint | null }[] =>
+  transactions.flatMap(({ outputObjects, removedObjects }) => [
+    ...outputObjects
+      .filter((object) => object.id === id)
+      .map(({ version, versionBefore }) => ({ before: versionBefore, after: version })),
+    ...removedObjects
+      .filter((object) => object.id === id)
+      .map(({ version }) => ({ before: version, after: null })),
+  ]);

@@ -1,0 +1,115 @@
+/**
+ * Whole checkpoints from a source, with what shows that they are genuine: their digest in the log,
+ * or the validators' signature.
+ */
+import type { Sql } from "../../database/connect.ts";
+import type { Checkpoint, RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
+import { decodeCheckpoint } from "../../ledger/decode/decode.ts";
+import { fetchOne } from "../../ledger/guided/fetch-each.ts";
+import { loadBls } from "../../ledger/proof/bls.ts";
+import { type CertifiedSummary, readCertified } from "../../ledger/proof/certificate.ts";
+import { unpackCommittee } from "../../ledger/proof/committee.ts";
+import { TrustNotReachedError } from "../../ledger/proof/proof-errors.ts";
+import { createProver, type Prover } from "../../ledger/proof/prover.ts";
+import type { Verification } from "../../ledger/reading/proving.ts";
+import { committeeAt, type Trust } from "../../ledger/reading/trust.ts";
+import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import { checkpointMark } from "../../log/blocks.ts";
+import { OtherCheckpointError } from "../../log/past-blocks.ts";
+import { allCommittees, proofOf } from "../../log/proofs.ts";
+
+/** `log`: the log has the digest, without a signature; `source`: the source's word alone. */
+export type ShownBy = "signature" | "log" | "source";
+
+export type WholeCheckpoint = {
+  readonly raw: RawCheckpoint;
+  /** Every digest checked. */
+  readonly checkpoint: Checkpoint;
+  readonly shownBy: ShownBy;
+};
+
+export type WholeCheckpoints = {
+  readonly source: string;
+  /**
+   * @throws errors of the source; OtherCheckpointError (stop) when the log has another digest;
+   * CertificateError (retry) when the signature is wrong
+   */
+  read(sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint>;
+};
+
+type From = {
+  readonly sql: Sql;
+  readonly source: CheckpointSource;
+  readonly verification: Verification;
+};
+
+/** The last ones stay in memory: a chain often goes through one checkpoint several times. */
+const KEPT = 16;
+
+export const wholeCheckpoints = ({ sql, source, verification }: From): WholeCheckpoints => {
+  const kept = new Map<bigint, WholeCheckpoint>();
+  const provers = new Map<bigint, Prover | null>();
+
+  /** The log's committee of that epoch or the newest before; else what the settings trust. */
+  const trustFor = async (epoch: bigint): Promise<Trust | null> => {
+    const known = (await allCommittees(sql)).findLast((one) => one.epoch <= epoch);
+    if (known === undefined) return (await verification.trust?.()) ?? null;
+    return { committee: unpackCommittee(known.epoch, known.members) };
+  };
+
+  const proverOf = async (
+    header: CertifiedSummary["header"],
+    signal: AbortSignal,
+  ): Promise<Prover | null> => {
+    const made = provers.get(header.epoch);
+    if (made !== undefined) return made;
+    const bls = await loadBls();
+    const trust = await trustFor(header.epoch);
+    let prover: Prover | null = null;
+    try {
+      const found = trust && (await committeeAt({ source, bls }, trust, header, signal));
+      prover = found && createProver(bls, found.committee);
+    } catch (error) {
+      if (!(error instanceof TrustNotReachedError)) throw error;
+    }
+    provers.set(header.epoch, prover);
+    return prover;
+  };
+
+  const shownBy = async (raw: RawCheckpoint, signal: AbortSignal): Promise<ShownBy> => {
+    const certified = readCertified(raw);
+    const { header, certificate } = certified;
+    const mark = await checkpointMark({ sql }, raw.sequence);
+    if (mark !== null && mark.digest !== header.digest) {
+      throw new OtherCheckpointError({ ...header }, mark.digest);
+    }
+    if (mark !== null && (await proofOf(sql, raw.sequence)) !== null) return "signature";
+    if (certificate !== null) {
+      const prover = await proverOf(header, signal);
+      if (prover !== null) {
+        await prover.prepare();
+        // Not past an end of an epoch: the prover stays with its own.
+        const { committee } = prover;
+        prover.prove(certified);
+        if (prover.committee !== committee) provers.delete(header.epoch);
+        return "signature";
+      }
+    }
+    return mark === null ? "source" : "log";
+  };
+
+  return {
+    source: source.description,
+    read: async (sequence, signal) => {
+      const known = kept.get(sequence);
+      if (known !== undefined) return known;
+      const raw = await fetchOne(source, sequence, signal);
+      const checkpoint = decodeCheckpoint(raw);
+      const whole = { raw, checkpoint, shownBy: await shownBy(raw, signal) };
+      kept.set(sequence, whole);
+      const [oldest] = kept.keys();
+      if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+      return whole;
+    },
+  };
+};

@@ -1,0 +1,156 @@
+import { Command } from "commander";
+import type { CompletenessCertificate } from "../../client/completeness.ts";
+import { certificateOf, storeProof } from "../audit/complete/certificate.ts";
+import { type CoinProof, type Proof, prove } from "../audit/complete/prove.ts";
+import { acceptedBytecode } from "../ledger/contract/bytecode.ts";
+import type { LedgerIndex } from "../ledger/history/ledger-index.ts";
+import { resolveCoin } from "../log/coins.ts";
+import { configuredKey } from "../service/configured-keys.ts";
+import { openLedgerIndex, openWitness } from "../service/ledger-index.ts";
+import { verificationOf } from "../service/ledger-source.ts";
+import { checkpointArgument } from "./arguments.ts";
+import { coinOption } from "./cap-table-at.ts";
+import { type OpenDatabase, openDatabase } from "./open-database.ts";
+import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts";
+import { openNamedSource } from "./sources.ts";
+
+type Options = {
+  readonly coin?: string;
+  readonly through?: bigint;
+  readonly source?: string;
+  readonly json?: boolean;
+};
+
+/** `holderbook prove`: shows what the log has. */
+export const proveCommand = () => new Command("prove").addCommand(completeCommand());
+
+const completeCommand = () =>
+  new Command("complete")
+    .description(
+      "show that no transaction of a token is missing from the log, and sign a certificate",
+    )
+    .addOption(coinOption().makeOptionMandatory(false))
+    .option(
+      "--through <checkpoint>",
+      "up to this checkpoint, which was read; default: the log's last",
+      checkpointArgument,
+    )
+    .option("--source <url>", "source of whole checkpoints; default: LEDGER_SOURCE")
+    .option("--json", "print one JSON document instead of text")
+    .addHelpText(
+      "after",
+      "\nChecks that every object of a token has all its versions, that every transaction does what a function of\n" +
+        "the contract does, that tokens and grants come to the supply after every change, that the contract's code\n" +
+        "is known, and that a full node (INDEX_SOURCE or LEDGER_SOURCE, and WITNESS_SOURCE) serves no newer version.\n" +
+        "A token that is incomplete is served like one in quarantine. Exit codes: 0 complete, 1 incomplete, 2 wrong\n" +
+        "usage, 3 nothing is missing as far as could be shown, but not everything could.",
+    )
+    .action(async (options: Options) => {
+      await using opened = await openDatabase();
+      const { config, write, signal } = opened;
+      const { coin } = options;
+      const coinType =
+        coin === undefined ? undefined : (await resolveCoin(write.db, coin)).coinType;
+      const key = await configuredKey(config, { existing: true }).open(opened);
+      const proof = await proveWith(opened, { ...options, coinType });
+      const certificates: CompletenessCertificate[] = [];
+      for (const one of proof.coins) {
+        const certificate = await certificateOf(proof, one, key);
+        if (certificate !== null) certificates.push(certificate);
+      }
+      await write.transaction(({ sql }) =>
+        storeProof(sql, proof, certificates, coinType === undefined),
+      );
+      if (options.json) printJson({ ...asJson(proof), certificates });
+      else printLines(inWords(proof, certificates));
+      const verdicts = proof.coins.map(({ verdict }) => verdict);
+      endCheck({
+        isFalse: verdicts.includes("incomplete"),
+        isUnshown: verdicts.includes("not shown"),
+      });
+      signal.throwIfAborted();
+    });
+
+const proveWith = async (
+  { config, logger, signal, write }: OpenDatabase,
+  { coinType, through, source: setting }: Options & { readonly coinType: string | undefined },
+): Promise<Proof> => {
+  // Whole checkpoints with their signatures.
+  const verifying = { ...config, verify: { ...config.verify, level: "signatures" as const } };
+  const { source, demo } = await openNamedSource(verifying, setting, logger);
+  const nodes: LedgerIndex[] = [];
+  try {
+    const index = config.indexSource === undefined ? null : await openLedgerIndex(config, logger);
+    if (index !== null) nodes.push(index);
+    const witness = (await openWitness(config, logger)) ?? null;
+    if (witness !== null) nodes.push(witness);
+    return await prove(
+      write,
+      {
+        ...{ coinType, through, source, index, witness },
+        verification: verificationOf(verifying, demo?.source.committee),
+        accepted: acceptedBytecode(config.contractBytecode),
+      },
+      signal,
+    );
+  } finally {
+    await Promise.all([source, ...nodes].map((each) => each.close()));
+  }
+};
+
+const asJson = ({ through, isGuided, profile, code, heads, coins }: Proof) => ({
+  through: { checkpoint: through.sequence, digest: through.digest },
+  read: isGuided ? "guided" : "every checkpoint",
+  profile,
+  packages: code.versions,
+  upgradeCaps: code.caps,
+  heads: heads.map(({ source, as, at, askedAt }) => ({ source, as, at, askedAt })),
+  tokens: coins.map(({ coinType, verdict, chains, transactions, gaps, ...rest }) => ({
+    ...{ coinType, verdict, transactions },
+    chains: { ...chains, coinType: undefined },
+    incomplete: gaps.map(({ objectId, version, from, what }) => ({
+      ...{ objectId, version, from, why: what },
+    })),
+    notShown: rest.notShown,
+    onFaith: rest.onFaith,
+  })),
+});
+
+const inWords = (proof: Proof, certificates: readonly CompletenessCertificate[]) => {
+  const { through, isGuided, profile, code, heads, coins } = proof;
+  const [{ onFaith: faith } = { onFaith: [] }] = coins;
+  return [
+    ...coins.flatMap((coin) => coinInWords(coin, through.sequence)),
+    `${isGuided ? "read by guided reading" : "every checkpoint was read"} up to checkpoint ${through.sequence}; profile ${profile}, versions of the contract: ${code.versions.length}`,
+    ...heads.map(
+      ({ source, as, counts }) =>
+        `heads by ${source} (${as}): ${sumOf(counts, "same")} objects unchanged, ${sumOf(counts, "changed")} changed since`,
+    ),
+    ...certificates.map(
+      ({ coinType, keyId }) => `certificate of ${coinType} signed with ${keyId}; --json prints it`,
+    ),
+    ...new Set(coins.flatMap((coin) => coin.notShown).map(notShown)),
+    ...faith.map(onFaith),
+  ];
+};
+
+const sumOf = (counts: Proof["heads"][number]["counts"], of: "same" | "changed"): bigint =>
+  [...counts.values()].reduce((sum, each) => sum + each[of], 0n);
+
+const coinInWords = (
+  { coinType, verdict, chains, transactions, gaps }: CoinProof,
+  through: bigint,
+): readonly string[] => {
+  const counted = `${chains.objects} objects in ${chains.versions} versions, ${transactions} transactions, ${chains.checkpoints} checkpoints, supply ${chains.supply}`;
+  if (verdict === "complete")
+    return [`${coinType} is complete through checkpoint ${through}: ${counted}`];
+  if (verdict === "not shown") {
+    return [`${coinType}: nothing is missing as far as could be shown: ${counted}`];
+  }
+  return [
+    `${coinType} is INCOMPLETE:`,
+    ...gaps.map(
+      ({ objectId, version, what }) => `  object ${objectId}, version ${version}: ${what}`,
+    ),
+  ];
+};

@@ -1,0 +1,157 @@
+/** `prove`: what a node that hides, lags or upgrades in secret cannot make complete. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { liveObjects } from "../../src/audit/complete/heads.ts";
+import { type Proof, type ProofRequest, prove } from "../../src/audit/complete/prove.ts";
+import { acceptedBytecode } from "../../src/ledger/contract/bytecode.ts";
+import { listedSource } from "../ledger/guided/listed-source.ts";
+import { HONEST, type Lies } from "../ledger/history/lies.ts";
+import { listedDemo } from "../ledger/history/listed-demo.ts";
+import { listedIndex } from "../ledger/history/listed-index.ts";
+import { changingTransactions, losePackages, loseTransaction } from "../log/damage.ts";
+import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
+import { follow } from "../service/following.ts";
+
+/** The log ends here; the ledger goes on. */
+const READ = 300;
+const ledger = listedDemo({ seed: 28, epochLength: 80 }, READ + 60);
+const { demo } = ledger;
+const coinTypes = demo.coinTypes.map(({ coinType }) => coinType);
+const { signal } = new AbortController();
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+  const following = await follow(database, demo);
+  await following.append(
+    Array.from({ length: READ }, (_, at) => {
+      const sequence = BigInt(at);
+      return { sequence, encoding: "protobuf" as const, bytes: ledger.checkpoint(sequence) };
+    }),
+  );
+});
+afterAll(() => database.close());
+
+const requestOf = (lies: Partial<Lies> = {}, more: Partial<ProofRequest> = {}): ProofRequest => ({
+  source: listedSource(ledger, lies.withheld).source,
+  verification: { level: "signatures", trust: async () => ({ committee: demo.committee }) },
+  index: listedIndex(ledger, { ...HONEST, ...lies }),
+  witness: null,
+  accepted: acceptedBytecode(),
+  ...more,
+});
+
+const proven = (
+  lies?: Partial<Lies>,
+  more?: Partial<ProofRequest>,
+  of: TestDatabase = database,
+): Promise<Proof> => prove(of, requestOf(lies, more), signal);
+
+const missingIn = ({ coins }: Proof) =>
+  coins.flatMap(({ gaps }) => gaps.map(({ objectId, version }) => ({ objectId, version })));
+
+test("every token of an exhaustively read log is complete, though its objects changed since", async () => {
+  const { coins, heads } = await proven();
+  expect(coins.map(({ verdict, notShown, gaps }) => ({ verdict, notShown, gaps }))).toEqual(
+    coins.map(() => ({ verdict: "complete", notShown: [], gaps: [] })),
+  );
+  expect(coins.length).toBe(4);
+  const [{ counts } = { counts: new Map() }] = heads;
+  expect([...counts.values()].some(({ changed }) => changed > 0n)).toBe(true);
+});
+
+/** A node that serves the log's own versions; of what the log does not have, the ledger's. */
+const headsOf = async ({ sql }: TestDatabase) => {
+  const own = new Map<string, bigint>();
+  for await (const page of liveObjects(sql, BigInt(READ - 1), coinTypes)) {
+    for (const { objectId, version } of page) own.set(objectId, version);
+  }
+  return async (ids: readonly string[]) =>
+    new Map(
+      ids.map((id) => {
+        const version = own.get(id);
+        return [
+          id,
+          version === undefined
+            ? (ledger.headOf(id) ?? null)
+            : { version, digest: "", previousTransaction: "" },
+        ] as const;
+      }),
+    );
+};
+
+test("a transaction that was not read is named though it is the last change of its objects, by a node or a witness", async () => {
+  const all = await changingTransactions(database, coinTypes);
+  const last = all.filter(({ changedLater }) => changedLater.length === 0);
+  expect(last.length).toBeGreaterThan(20);
+  for (const one of last.filter((_, at) => at % 9 === 0)) {
+    await using altered = await copyOf(database);
+    await loseTransaction(altered, one);
+    const found = await proven({}, {}, altered);
+    const missing = missingIn(found);
+    expect(missing.length).toBeGreaterThan(0);
+    expect(found.coins.some(({ verdict }) => verdict === "incomplete")).toBe(true);
+    // The same by a second node, where the first one serves what the log has.
+    const index = { ...listedIndex(ledger), heads: await headsOf(altered) };
+    const { heads } = await proven({}, { index, witness: listedIndex(ledger) }, altered);
+    const [first, second] = heads.map(({ gaps }) => gaps.map(({ objectId }) => objectId));
+    expect(first).toEqual([]);
+    expect(second).toEqual(found.heads[0]?.gaps.map(({ objectId }) => objectId));
+  }
+});
+
+test("an upgrade that was not read makes every token incomplete, and its capability names it", async () => {
+  await using altered = await copyOf(database);
+  await losePackages(altered);
+  const { coins, code } = await proven({}, {}, altered);
+  expect(code.hidden).toMatchObject([{ address: demo.packages[1], checkpoint: 29n }]);
+  for (const { verdict, gaps } of coins) {
+    expect(verdict).toBe("incomplete");
+    const [cap] = code.caps;
+    expect(gaps.map(({ objectId }) => objectId)).toContain(cap?.objectId);
+  }
+});
+
+test("code that no profile is known to hold for leaves tokens open, until an auditor accepts its hash", async () => {
+  const { coins, code } = await proven({}, { accepted: new Map() });
+  const hashes = code.versions.map(({ bytecode }) => bytecode);
+  expect(new Set(hashes).size).toBe(2);
+  for (const { verdict, notShown } of coins) {
+    expect(verdict).toBe("not shown");
+    for (const hash of hashes) expect(notShown.join()).toContain(hash);
+  }
+  const bySetting = new Map(hashes.map((hash) => [hash, "setting"] as const));
+  const accepted = await proven({}, { accepted: bySetting });
+  for (const { verdict, onFaith } of accepted.coins) {
+    expect(verdict).toBe("complete");
+    expect(onFaith.filter((line) => line.includes("CONTRACT_BYTECODE")).length).toBe(2);
+  }
+});
+
+test("a node whose heads are older than the log shows nothing, nor does one that lags", async () => {
+  const [object] = (await proven()).coins;
+  const stale = new Map(
+    [...demo.model.coins.values()].map(({ treasuryId }) => [
+      treasuryId,
+      { version: 1n, digest: "x", previousTransaction: "x" },
+    ]),
+  );
+  const { coins } = await proven({ heads: stale });
+  expect(coins.map(({ verdict }) => verdict)).toEqual(coins.map(() => "not shown"));
+  expect(coins[0]?.notShown[0]).toMatch(/has version 1 of object 0x\w+, older than the log's/);
+  const index = listedIndex(ledger);
+  const lagging = { ...index, covers: async () => ({ first: 0n, last: 10n }) };
+  const late = await proven({}, { index: lagging });
+  expect(late.coins.find(({ coinType }) => coinType === object?.coinType)?.notShown).toEqual([
+    "heads: lists in memory has checkpoints up to 10, before the log's 299",
+  ]);
+});
+
+test("without a node's lists an exhaustively read log is complete on the word of who read it", async () => {
+  const { coins } = await proven({}, { index: null });
+  expect(coins.map(({ verdict }) => verdict)).toEqual(coins.map(() => "complete"));
+  for (const { onFaith } of coins) {
+    expect(onFaith).toContain(
+      "that no upgrade was missed: this deployment, which read every checkpoint",
+    );
+  }
+});
