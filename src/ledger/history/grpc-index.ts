@@ -8,6 +8,7 @@ import {
 } from "../sources/fetch-attempts.ts";
 import {
   type GrpcBounds,
+  GrpcMessageTooLargeError,
   type GrpcNode,
   grpcCodeOf,
   isNotOffered,
@@ -68,6 +69,10 @@ export const grpcIndex = ({
           } catch (error) {
             const failure = failed(error, wanted, signal);
             if (failure === null) return null;
+            // Lists and look-ups are small: such an answer is wrong, and no reason to stop.
+            if (failure instanceof GrpcMessageTooLargeError) {
+              throw new Setback("damaged", failure.message, 0, failure);
+            }
             throw failure;
           }
         },

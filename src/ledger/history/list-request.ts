@@ -36,7 +36,7 @@ export type ListAnswer = {
 const NUMBER_ONLY = { paths: ["sequence_number"] };
 
 /** Frames after which an answer is cut off and resumed. */
-const MOST_FRAMES = 20_000;
+const MOST_FRAMES = 5_000;
 
 /**
  * Asks once. A stream that breaks after a watermark counts as an answer, because it can be resumed;

@@ -241,6 +241,54 @@ test("a cursor that always moves and covers nothing is given up", async () => {
   expect(node.server.listed.requests).toBe(50);
 });
 
+test("a node that never ends an answer is cut off, and given up without progress", async () => {
+  await using node = await opened(
+    lying({
+      frames: function* () {
+        const item = { checkpoint: 7n, index: 0, digest: "again" };
+        for (;;) yield { item, cursor: Buffer.from("checkpoints 7 0") };
+      },
+    }),
+    { scan: { ...SCAN_BOUNDS, still: 2 } },
+  );
+
+  await expect(taken(node)).rejects.toBeInstanceOf(IndexStuckError);
+});
+
+test("a node that falls silent within an answer is asked again behind what it sent", async () => {
+  let silences = 2;
+  await using node = await opened(
+    {
+      ...limited({ bucket: 40n, buckets: 4, progressEvery: 1 }),
+      ...lying({
+        frames: function* (frames) {
+          for (const frame of frames) {
+            yield frame;
+            if (frame.item === undefined && frame.end === undefined && silences > 0) {
+              silences -= 1;
+              yield "silent";
+            }
+          }
+        },
+      }),
+    },
+    { bounds: { answerMs: 200, maxMessageBytes: 1_000_000 } },
+  );
+
+  expect(await taken(node)).toEqual(expected(CONTRACT, ALL));
+  expect(silences).toBe(0);
+});
+
+test("an answer above the limit of a message is an error to retry, not one to stop", async () => {
+  await using node = await opened({}, { bounds: { answerMs: 5_000, maxMessageBytes: 1_000 } });
+  const ids = Array.from({ length: 50 }, (_, n) => `0x${(n + 1).toString(16).padStart(64, "e")}`);
+
+  const failure = await node.index.heads(ids, never).catch((error: unknown) => error);
+
+  expect(failure).toMatchObject({ remedy: "retry" });
+  expect(String(failure)).toMatch(/larger than max/);
+});
+
 test("a start below the lists names where they begin, and never reads less in silence", async () => {
   await using node = await opened(limited({ floor: 50n }));
 

@@ -15,8 +15,8 @@ export type Lies = {
   readonly heads: ReadonlyMap<string, ObjectHead | undefined>;
   /** Transactions that its lists name for every filter. */
   readonly alsoListed: readonly Place[];
-  /** Changes an answer's frames; `"broken"` breaks the stream there. */
-  readonly frames: (frames: Iterable<Frame>) => Iterable<Frame | "broken">;
+  /** Changes an answer's frames; `"broken"` breaks the stream there, `"silent"` leaves it open. */
+  readonly frames: (frames: Iterable<Frame>) => Iterable<Frame | "broken" | "silent">;
 };
 
 export const HONEST: Lies = {

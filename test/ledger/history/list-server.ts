@@ -70,6 +70,7 @@ export const startListServer = async (
             call.emit("error", { code: status.UNAVAILABLE, details: "connection reset" });
             return;
           }
+          if (frame === "silent") return;
           seen.frames += 1;
           if (frame.item !== undefined) seen.items += 1;
           if (!call.write({ ...asMessage(frame), ...progressOf(frame) })) await drained(call);
