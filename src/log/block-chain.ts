@@ -14,6 +14,7 @@ import { appendRows } from "../database/table-rows.ts";
 import { STRETCHES, type Stretches } from "./blocks.ts";
 import { START } from "./chain-hash.ts";
 import type { Block } from "./fact.ts";
+import { guidedRanges } from "./guided.ts";
 import { logBlockChain } from "./tables.ts";
 
 type BlockRow = Block & { readonly firstCheckpoint: bigint; readonly count: number };
@@ -106,13 +107,20 @@ export const blockHashesAt = async (
   const hashes = new Map<bigint, string>();
   let hash = START;
   let next = from;
+  const guided = await guidedRanges({ sql });
+  const isUnread = (first: bigint, last: bigint) =>
+    guided.some((range) => range.first <= first && range.last >= last);
   while (due.length > 0) {
     signal.throwIfAborted();
     const parameters = [`${next}`, `${BLOCKS_PER_READ}`];
     const rows = await sql.unsafe<BlockRow[]>(CONTAINING, parameters);
     const before = next;
     for (const row of rows) {
-      if (row.firstCheckpoint > next) return hashes;
+      if (row.firstCheckpoint > next) {
+        if (!isUnread(next, row.firstCheckpoint)) return hashes;
+        next = row.firstCheckpoint;
+        while (due[0] !== undefined && due[0] < next) due.shift();
+      }
       const end = row.firstCheckpoint + BigInt(row.count);
       while (next < end) {
         const [target = end] = due;

@@ -7,6 +7,7 @@ import { type BlockStretch, blockHash } from "./block-chain.ts";
 import type { LogFault } from "./chain.ts";
 import { START } from "./chain-hash.ts";
 import type { CheckpointMark } from "./fact.ts";
+import { type CheckpointRange, guidedBetween } from "./guided.ts";
 import type { logBlocks } from "./tables.ts";
 
 type BlockRow = typeof logBlocks.$inferSelect & { readonly hash: Buffer | null };
@@ -78,6 +79,8 @@ export const checkBlocks = async (
   const rows = some.filter(({ firstCheckpoint }) => firstCheckpoint >= 0n);
   const ended = some.length === read.length && read.length < ROWS_PER_READ;
   const faults: LogFault[] = [];
+  const end = rows.at(-1)?.firstCheckpoint ?? from;
+  const guided = await guidedBetween({ sql }, { first: from, last: end });
   const [added] = some;
   if (added !== undefined && added.firstCheckpoint < 0n) {
     const what = `log_blocks begins with ${added.firstCheckpoint}: a row was added`;
@@ -87,7 +90,7 @@ export const checkBlocks = async (
   let at = place;
   let checkpoints = 0;
   for (const row of rows) {
-    const gap = gapBefore(row, at, log?.first ?? 0n);
+    const gap = gapBefore(row, at, log?.first ?? 0n, guided);
     if (gap !== null && "what" in gap) faults.push(gap);
     else if (gap !== null) unfilled = gap;
     const found = rowFault(row, at, log?.first ?? 0n);
@@ -117,6 +120,7 @@ const gapBefore = (
   { firstCheckpoint: first, filled }: BlockRow,
   { next, filled: filledBefore }: BlocksPlace,
   begin: bigint,
+  guided: readonly CheckpointRange[],
 ): LogFault | { readonly from: bigint; readonly to: bigint } | null => {
   const due = next ?? begin;
   if (filled && !filledBefore) {
@@ -132,6 +136,8 @@ const gapBefore = (
         : `two rows of log_blocks overlap: the one before goes up to ${due - 1n}`;
     return { checkpoint: first, what };
   }
+  // The last checkpoint of a guided batch was read.
+  if (guided.some((batch) => batch.first <= due && batch.last >= first)) return null;
   // An older log lacks blocks between the stretches for a while.
   if (filledBefore && !filled) return { from: due, to: first - 1n };
   return { checkpoint: due, what: `log_blocks lacks checkpoints ${due} to ${first - 1n}` };

@@ -2,12 +2,14 @@
  * Guided ranges of the log: what was read of them, summaries of checkpoints between, and found
  * checkpoints on their way into the log.
  */
+import { bigints, byteas } from "../database/column-arrays.ts";
 import { asInt8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { insertNew } from "../database/table-rows.ts";
+import { highest, lowest } from "../values/bigints.ts";
 import type { CheckpointMark } from "./fact.ts";
-import { logFound, logSummaries } from "./tables.ts";
+import { logSummaries } from "./tables.ts";
 
 /** Both bounds included. */
 export type CheckpointRange = { readonly first: bigint; readonly last: bigint };
@@ -25,6 +27,40 @@ const RANGES = `
     ) as batches
   ) as numbered
   group by range order by 1`;
+
+/** Guided batches, ascending. */
+export const guidedBatches = (reads: Reads): Promise<readonly CheckpointRange[]> =>
+  read<CheckpointRange>(reads, BATCHES, []);
+
+const BATCHES = `
+  select first_checkpoint as first, last_checkpoint as last from log_guided order by 1`;
+
+/** Parts of a range that were read guided, and those that were read whole, in order. */
+export function* partsOf(
+  { first, last }: CheckpointRange,
+  guided: readonly CheckpointRange[],
+): Generator<CheckpointRange & { readonly guided: boolean }> {
+  let next = first;
+  for (const range of guided) {
+    if (range.last < next || range.first > last) continue;
+    if (range.first > next) yield { first: next, last: range.first - 1n, guided: false };
+    const part = { first: highest(next, range.first), last: lowest(last, range.last) };
+    yield { ...part, guided: true };
+    next = part.last + 1n;
+  }
+  if (next <= last) yield { first: next, last, guided: false };
+}
+
+/** Guided batches that have checkpoints of a range, ascending. */
+export const guidedBetween = (
+  reads: Reads,
+  { first, last }: CheckpointRange,
+): Promise<readonly CheckpointRange[]> =>
+  read<CheckpointRange>(reads, BETWEEN, [first, last].map(asInt8));
+
+const BETWEEN = `
+  select first_checkpoint as first, last_checkpoint as last from log_guided
+  where first_checkpoint <= $2::int8 and last_checkpoint >= $1::int8 order by first_checkpoint`;
 
 /** The guided batch that has a checkpoint, or else the first after it; null without one. */
 export const guidedFrom = async (
@@ -163,9 +199,16 @@ export type FoundCheckpoint = {
   readonly excerpt: Uint8Array;
 };
 
-/** Stages found checkpoints; one that is staged already is kept as it is. */
-export const stageFound = (sql: Sql, found: readonly FoundCheckpoint[]): Promise<void> =>
-  insertNew(sql, logFound, found);
+/** Stages found checkpoints, in the place of earlier excerpts of the same. */
+export const stageFound = async (sql: Sql, found: readonly FoundCheckpoint[]): Promise<void> => {
+  if (found.length === 0) return;
+  const excerpts = found.map(({ excerpt }) => Buffer.from(excerpt));
+  await sql`
+    insert into log_found (checkpoint, excerpt)
+    select * from unnest(${bigints(found.map(({ checkpoint }) => checkpoint))}::int8[],
+                         ${byteas(excerpts)}::bytea[])
+    on conflict (checkpoint) do update set excerpt = excluded.excerpt`;
+};
 
 /** Staged checkpoints after this one, ascending. */
 export const foundAfter = (
@@ -179,4 +222,9 @@ export const foundAfter = (
 /** Empties the staging, once everything in it is in the log. */
 export const emptyFound = async (sql: Sql): Promise<void> => {
   await sql`delete from log_found`;
+};
+
+/** Removes staged checkpoints after this one. */
+export const dropFoundAfter = async (sql: Sql, after: bigint): Promise<void> => {
+  await sql`delete from log_found where checkpoint > ${after}`;
 };

@@ -29,8 +29,8 @@ export type GuardedReads = Reads & {
   /** For statements that read this coin alone, or `NO_COIN`: held coins besides it do not matter. */
   ofCoin(coinType: string, options?: OfCoin): GuardedReads;
   /**
-   * Statements of the present that end where a coin is held instead of throwing; each tells of all held coins. Those of
-   * incomplete coins go on: their events are in the tables.
+   * Statements of the present that end where a coin is held instead of throwing; each tells of all held coins. Rows of
+   * an incomplete coin are in the tables beyond that: the caller withholds them.
    */
   upToHolds(onHeld: (held: readonly HeldIn[]) => void): Reads;
   readonly allowsStale: boolean;
@@ -217,8 +217,7 @@ export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): Guar
     allowsStale: asked?.allowsStale ?? false,
     upToHolds: (onHeld) =>
       reads(guards.present, (row) => {
-        const held = heldWhereBuilt(row).filter(({ pipeline }) => pipeline !== COMPLETENESS);
-        onHeld(held.flatMap(({ pipeline, held }) => heldInPipeline(pipeline, held)));
+        onHeld(heldWhereBuilt(row).flatMap(({ pipeline, held }) => heldInPipeline(pipeline, held)));
       }),
     ofCoin: (coinType, { allowStale } = {}) =>
       readsOf({ coinType, allowsStale: allowStale === true }, at),

@@ -573,6 +573,21 @@ const OF_LOG: readonly Tampering[] = [
   ),
   alone(
     log(
+      "log_guided",
+      "a range that was read whole, said to have been read guided",
+      "insert into log_guided values (61, 119)",
+      /log_proofs: a proof is said to cover \d+ to \d+, some of which were read guided/,
+    ),
+  ),
+  log(
+    "log_summaries",
+    "a summary added where nothing was left out",
+    `insert into log_summaries select last_checkpoint, 'x', 0, epoch, summary, signature, signers
+     from log_proofs order by first_checkpoint limit 1`,
+    /log_summaries: checkpoint \d+ was not read guided/,
+  ),
+  alone(
+    log(
       "log_sequence",
       "an entry before all others",
       "insert into log_sequence select -1, kind, body, at, previous, hash, key_id, signature from log_sequence where number = 1",
@@ -739,8 +754,6 @@ export const TAMPERINGS: readonly Tampering[] = [
 export const OUTSIDE: Readonly<Record<string, string>> = {
   log_source: "the reader's last note on its source; no answer uses it",
   process_notes: "the processes' last notes on themselves; no answer uses it",
-  log_guided: "reading again into an empty database",
-  log_summaries: "validators' signatures, which each row has",
   completeness: "`holderbook prove complete`, which proves again",
   incomplete_coins: "`holderbook prove complete`, which proves again",
   log_found: "guided reading, which verifies what it appends",

@@ -4,7 +4,8 @@ import { checkpointMark } from "../../src/log/blocks.ts";
 import { createAsking } from "../../src/projections/asking.ts";
 import { findAsked } from "../../src/service/find-asked.ts";
 import { guidedLog, NEWEST } from "../ledger/reading/guided-log.ts";
-import { copyOf, type TestDatabase } from "../postgres.ts";
+import { copyOf } from "../postgres.ts";
+import { listening } from "../postgres-listeners.ts";
 import { type Api, startApi } from "./api.ts";
 
 let logs: Awaited<ReturnType<typeof guidedLog>>;
@@ -46,17 +47,6 @@ const serveGuided = async ({ find, waitMs = 20_000 }: { find: boolean; waitMs?: 
       await database.close();
     },
   };
-};
-
-/** Waits for the listener of `findAsked`. */
-const listening = async ({ sql }: TestDatabase, withinMs = 10_000) => {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const rows = await sql`
-      select from pg_stat_activity where datname = current_database() and query ilike 'listen %'`;
-    if (rows.length > 0) return;
-    if (performance.now() > deadline) throw new Error("nothing listens for questions");
-  }
 };
 
 const EVERYTHING = `query ($coin: String!, $at: String, $second: String) {

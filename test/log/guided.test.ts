@@ -1,5 +1,7 @@
 /** Guided ranges of the log: what was read of them, and the summaries between. */
 import { expect, test } from "vitest";
+import { blockRows } from "../../src/log/block.ts";
+import { blockHashesAt, blockLinks } from "../../src/log/block-chain.ts";
 import {
   blocksBetween,
   blocksFilledTo,
@@ -7,8 +9,10 @@ import {
   checkpointMark,
   readUpTo,
 } from "../../src/log/blocks.ts";
+import { START } from "../../src/log/chain-hash.ts";
 import type { AppendBatch } from "../../src/log/fact.ts";
 import {
+  dropFoundAfter,
   emptyFound,
   foundAfter,
   guidedFrom,
@@ -25,6 +29,7 @@ import { openLog } from "../../src/log/log.ts";
 import { InvalidBatchError } from "../../src/log/log-errors.ts";
 import { readBatches } from "../../src/log/read-batches.ts";
 import { freshDatabase } from "../postgres.ts";
+import { alterLog } from "./damage.ts";
 import { batch, fact, guidedBatch, mark, PACKAGE, piecesOf } from "./facts.ts";
 
 const FIRST = 100n;
@@ -86,6 +91,27 @@ test("a guided batch leaves gaps, and what was read is found again", async () =>
   expect(batches.flatMap(({ facts }) => facts)).toEqual(BATCHES.flatMap(({ facts }) => facts));
 });
 
+test("hashes of times and digests go on over what was not read, and over nothing else", async () => {
+  await using given = await guidedLog();
+  const { database } = given;
+  const { signal } = new AbortController();
+  const hashesAt = (...through: readonly bigint[]) =>
+    blockHashesAt(database.sql, FIRST, through, signal);
+  const read = [105n, 106n, 300n, 700n, 900n];
+  const links = blockLinks(
+    START,
+    blockRows(piecesOf(read.map(mark)), { reachedMs: 0n, filled: false }),
+  );
+  const expected = links.map(({ hash }) => Buffer.from(hash).toString("hex"));
+  const hashes = await hashesAt(106n, 200n, 300n, 700n, 900n, 910n);
+  expect([106n, 300n, 700n, 900n].map((at) => hashes.get(at))).toEqual(expected);
+  expect(hashes.has(200n)).toBe(false);
+  expect(hashes.get(910n)).toMatch(/^[0-9a-f]{64}$/);
+  await alterLog(database, "delete from log_blocks where first_checkpoint > 901");
+  await alterLog(database, "delete from log_guided where first_checkpoint = 301");
+  expect([...(await hashesAt(300n, 900n)).keys()]).toEqual([300n]);
+});
+
 test("only a guided batch may leave gaps, and it ends with a checkpoint that was read", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
@@ -145,7 +171,7 @@ test("a checkpoint and a second between two that were read are known by summarie
   });
 });
 
-test("found checkpoints are staged once, read in order and emptied", async () => {
+test("found checkpoints are staged, replaced, read in order and removed", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const found = (checkpoint: bigint, text = `${checkpoint}`) => ({
@@ -154,8 +180,10 @@ test("found checkpoints are staged once, read in order and emptied", async () =>
   });
   await stageFound(sql, [found(9n), found(3n)]);
   await stageFound(sql, [found(3n, "other"), found(7n)]);
-  expect(await foundAfter(sql, -1n, 2)).toEqual([found(3n), found(7n)]);
+  expect(await foundAfter(sql, -1n, 2)).toEqual([found(3n, "other"), found(7n)]);
   expect(await foundAfter(sql, 7n, 2)).toEqual([found(9n)]);
+  await dropFoundAfter(sql, 7n);
+  expect(await foundAfter(sql, 3n, 2)).toEqual([found(7n)]);
   await emptyFound(sql);
   expect(await foundAfter(sql, -1n, 2)).toEqual([]);
 });

@@ -13,9 +13,11 @@ import {
   createVerifier,
   parseKeys,
 } from "../../ledger/proof/prover.ts";
-import { checkpointMark } from "../../log/blocks.ts";
+import { markIn } from "../../log/block.ts";
+import { blocksBetween, readUpTo } from "../../log/blocks.ts";
 import type { LogFault } from "../../log/chain.ts";
 import type { LogCommittee, StretchProof } from "../../log/fact.ts";
+import { guidedRanges, partsOf } from "../../log/guided.ts";
 import { allCommittees, proofsAfter } from "../../log/proofs.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
 
@@ -64,6 +66,24 @@ export async function* checkProofs(
     faith.push(
       `checkpoints ${from} to ${to}: log_proofs has no signature of the validators for them`,
     );
+  const guided = await guidedRanges(on);
+  /** Checkpoints without a proof: each that was read guided has one, and `others` have none. */
+  const without = async (
+    from: bigint,
+    to: bigint,
+    others: (from: bigint, to: bigint) => unknown,
+  ) => {
+    for (const part of partsOf({ first: from, last: to }, guided)) {
+      if (!part.guided) {
+        others(part.first, part.last);
+        continue;
+      }
+      const unproved = await readUpTo(on.sql, part.first, part.last, 1);
+      if (unproved === null) continue;
+      const what = `log_proofs has no proof of checkpoint ${unproved}, which was read guided: it was deleted, or log_guided altered`;
+      faults.push({ checkpoint: unproved, what });
+    }
+  };
   /** A gap between proofs. An epoch's last proof is stored with the committee that it names. */
   const hole = (from: bigint, to: bigint) => {
     if (!asked && !committees.some(({ namedBy }) => namedBy === to)) return unproven(from, to);
@@ -82,8 +102,12 @@ export async function* checkProofs(
       if (last < first || (due !== null && first < due)) {
         wrong(`the stretch ${first} to ${last} overlaps the one before`);
       }
-      if (due === null && first > begin) unproven(begin, first - 1n);
-      if (due !== null && first > due) hole(due, first - 1n);
+      if (due === null && first > begin) await without(begin, first - 1n, unproven);
+      if (due !== null && first > due) await without(due, first - 1n, hole);
+      const isGuided = guided.some((range) => range.first <= last && range.last >= first);
+      if (isGuided && first !== last) {
+        wrong(`a proof is said to cover ${first} to ${last}, some of which were read guided`);
+      }
       due = last + 1n;
       const certified = readProof(proof);
       if (typeof certified === "string") {
@@ -91,8 +115,10 @@ export async function* checkProofs(
         continue;
       }
       const { header, nextCommittee } = certified;
-      const mark = await checkpointMark(on, last);
-      if (mark === null) {
+      const mark = markIn(await blocksBetween(on.sql, last, last), last);
+      if (mark === null && isGuided) {
+        wrong(`log_blocks lacks checkpoint ${last}, which has a proof: its row was deleted`);
+      } else if (mark === null) {
         beyond.push(`the digest of checkpoint ${last}: log_blocks does not have it yet`);
       } else if (mark.digest !== header.digest || mark.timestampMs !== header.timestampMs) {
         wrong(
@@ -133,7 +159,7 @@ export async function* checkProofs(
     const what = `log_proofs: the stretch ${first} to ${last} goes on behind the log's end: it was added, or the end of the log deleted`;
     faults.push({ checkpoint: last, what });
   }
-  if (due === null && (asked || committees.length > 0) && next > 0n) {
+  if (due === null && (asked || guided.length + committees.length > 0) && next > 0n) {
     faults.push({
       checkpoint: next - 1n,
       what: "log_proofs is empty, though signatures were verified: all were deleted",
@@ -142,7 +168,7 @@ export async function* checkProofs(
     if (asked) {
       const what = `log_proofs ends at checkpoint ${due - 1n}, before the log does, though signatures are verified (VERIFY): its end was deleted`;
       faults.push({ checkpoint: next - 1n, what });
-    } else unproven(due, next - 1n);
+    } else await without(due, next - 1n, unproven);
   }
   for (const committee of committees) {
     const found = committeeFault(committee, named, epochs, trusted);

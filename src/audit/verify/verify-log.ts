@@ -16,6 +16,7 @@ import { correctionsOnFaith } from "../sequence/root-corrections.ts";
 import { logSince } from "../sequence/sequence.ts";
 import { runStretches } from "../sequence/stretches.ts";
 import { checkAllBlocks, checkPackages, logRange } from "./blocks-and-packages.ts";
+import { checkGuided } from "./check-guided.ts";
 import { checkProofs, type ProofCheckOptions } from "./check-proofs.ts";
 import { checkEntries } from "./entry-check.ts";
 import { checkSequence } from "./sequence-check.ts";
@@ -88,6 +89,7 @@ export const verifyLog = async (
     }
     await runStretches(checkSequence(tx), faults, signal);
     const proofs = await runStretches(checkProofs(tx, { ...asked, ...range }), faults, signal);
+    const summaries = await runStretches(checkGuided(tx, range), faults, signal);
     const packages = await runStretches(checkPackages(tx), faults, signal);
     faith.push(...proofs.faith, ...packages.faith);
     beyond.push(...proofs.beyond, ...packages.beyond);
@@ -117,7 +119,8 @@ export const verifyLog = async (
         `the ledger: that it is of chain ${chainId ?? "unknown"}, and that the log had its facts, times and digests when they were chained`,
       );
     }
-    return { first, signatures: proofs.signatures, chainedThrough, head, since };
+    const signatures = proofs.signatures + summaries;
+    return { first, signatures, chainedThrough, head, since };
   });
   const known = [
     ...inCatalog,

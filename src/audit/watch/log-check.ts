@@ -7,6 +7,7 @@ import { headFault } from "../sequence/log-heads.ts";
 import { logSince } from "../sequence/sequence.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
 import { checkAllBlocks, checkPackages, logRange } from "../verify/blocks-and-packages.ts";
+import { checkGuided } from "../verify/check-guided.ts";
 import { checkProofs } from "../verify/check-proofs.ts";
 import { checkEntries } from "../verify/entry-check.ts";
 import { checkSequence } from "../verify/sequence-check.ts";
@@ -56,6 +57,7 @@ async function* beyondFacts(on: Reading): Stretches {
   // Read with the committees: a later committee's proof lies beyond this end.
   const range = await logRange(on.sql);
   yield* checkProofs(on, { asked: false, trusted: null, ...range });
+  yield* checkGuided(on, range);
   yield* checkSequence(on);
   yield* checkEntries(on, await logSince(on.sql), new AbortController().signal);
 }

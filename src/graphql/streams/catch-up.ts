@@ -22,6 +22,7 @@ import {
   PAGE_ROWS,
   type Page,
   type Topics,
+  withheldBy,
 } from "./topic.ts";
 import type { Hold, Live } from "./watcher.ts";
 
@@ -87,7 +88,7 @@ const TRANSITIONS = { behind: ["live"], live: ["behind", "failed"], failed: [] }
  * before any other event.
  * @throws NotYetIndexedError (wait) where the log cannot be read yet
  */
-export async function* catchUp<Row, Place>({
+export async function* catchUp<Row extends { readonly coinType: string }, Place>({
   log,
   topics,
   coinType,
@@ -118,8 +119,12 @@ export async function* catchUp<Row, Place>({
 
   const take = ({ events, held }: Page<Row, Place>) => {
     const end = events.at(-1)?.place;
+    const isWithheld = withheldBy(log, held);
     const fresh = events.filter(
-      (event) => isBefore(log, place, event.place) && (filter?.wants(event.live.row) ?? true),
+      (event) =>
+        isBefore(log, place, event.place) &&
+        (filter?.wants(event.live.row) ?? true) &&
+        !isWithheld(event),
     );
     // It keeps its place and reads pages from there.
     if (missing.released(held, place) || waiting.length + fresh.length > MAX_WAITING) {
@@ -156,7 +161,7 @@ export async function* catchUp<Row, Place>({
   const readPage = (): Promise<Page<Row, Place>> =>
     filter === undefined
       ? topics.page(coinType, place)
-      : topics.read((from) => filter.page(from, coinType, place, PAGE_ROWS));
+      : topics.read(coinType, (from) => filter.page(from, coinType, place, PAGE_ROWS));
 
   /** Reads when it is the subscriber's turn; undefined when the subscription is over. */
   const readPaced = async (read: () => Promise<Page<Row, Place>>) => {
@@ -174,7 +179,7 @@ export async function* catchUp<Row, Place>({
   const readLate = async (late: string, after: Place, upTo: Place): Promise<void> => {
     const range = { coinTypes: [late], after, limit: PAGE_ROWS };
     const page = await readPaced(() =>
-      topics.read(async (from) => (await pageOf?.(from, range)) ?? []),
+      topics.read(late, async (from) => (await pageOf?.(from, range)) ?? []),
     );
     if (page === undefined) return;
     const { events, held } = page;
@@ -205,9 +210,13 @@ export async function* catchUp<Row, Place>({
     if (missing.released(held, place)) return;
     const isEnd = events.length < PAGE_ROWS;
     place = events.at(-1)?.place ?? place;
-    if (filter !== undefined && isEnd && isBefore(log, place, end)) place = end;
+    // Events of an incomplete coin are behind the end of its page.
+    const isWhole = !held.some((coin) => coin.coinType === coinType);
+    if (filter !== undefined && isEnd && isWhole && isBefore(log, place, end)) place = end;
     const holds = missing.begin(held, place, isEnd);
-    waiting = [...events.map(missing.named), ...holds];
+    const isWithheld = withheldBy(log, held);
+    const shown = events.filter((event) => !isWithheld(event));
+    waiting = [...shown.map(missing.named), ...holds];
     if (isEnd) goLive();
   };
 

@@ -107,7 +107,9 @@ export const followByPosition = <Row extends { readonly coinType: string }>(
   ) => follow(context, { ...args, from: continued(context, args.after, positionOf) });
 };
 
-const topicsByWatcher = <Row, Place>(log: EventLog<Row, Place>) => {
+const topicsByWatcher = <Row extends { readonly coinType: string }, Place>(
+  log: EventLog<Row, Place>,
+) => {
   const known = new WeakMap<Watcher, Topics<Row, Place>>();
   return (watcher: Watcher): Topics<Row, Place> => {
     const topics = known.get(watcher) ?? createTopics(log, watcher);

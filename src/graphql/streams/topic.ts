@@ -11,6 +11,7 @@ import {
 import { endStatements, grownBeyond, newestPosition } from "../../projections/beyond.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { type HeldIn, NO_COIN } from "../../projections/held-coins.ts";
+import { COMPLETENESS } from "../../projections/incomplete-coins.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
 import { followPosition } from "../../projections/position.ts";
 import type { ProgressTables } from "../../projections/progress-tables.ts";
@@ -131,6 +132,26 @@ export const placed = <Row, Place>(
     const place = placeOf(row);
     return { place, live: new Live(row, show(place)) };
   });
+
+type OfCoin = { readonly coinType: string };
+
+/**
+ * Whether an event has to wait for a release: of an incomplete coin, unlike other held ones, the tables have the events
+ * behind the hold.
+ */
+export const withheldBy = <Place>(
+  log: Pick<EventLog<never, Place>, "behind" | "compare">,
+  held: readonly HeldIn[],
+): ((event: Placed<OfCoin, Place>) => boolean) => {
+  const incomplete = held.filter(({ pipeline }) => pipeline === COMPLETENESS);
+  const behind = new Map(
+    incomplete.map(({ coinType, from }) => [coinType, log.behind(from - 1n)] as const),
+  );
+  return ({ place, live }) => {
+    const last = behind.get(live.row.coinType);
+    return last !== undefined && isBefore(log, last, place);
+  };
+};
 
 /** Events, and the coins that were held when they were read: events of these come after their release. */
 export type Page<Row, Place> = {
@@ -254,8 +275,14 @@ type Topic<Row, Place> = ReturnType<typeof createTopic<Row, Place>>;
 
 /** The topics of one log: one for each coin type that is followed. */
 export type Topics<Row, Place> = {
-  /** Reads events; refused while a pipeline of the log is rebuilt. */
-  read(rows: (from: LogReads) => Promise<readonly Row[]>): Promise<Page<Row, Place>>;
+  /**
+   * Reads events of one coin, up to where it is incomplete, or of `ALL_COINS`; refused while a pipeline of the log is
+   * rebuilt.
+   */
+  read(
+    coinType: string,
+    rows: (from: LogReads) => Promise<readonly Row[]>,
+  ): Promise<Page<Row, Place>>;
   /** End of a coin type's log as its topic knows it, else as read; undefined while it is empty. */
   end(coinType: string): Promise<Place | undefined>;
   /** The end as read now: while the log is rebuilt it lies before what the topic knows. */
@@ -269,7 +296,7 @@ export type Topics<Row, Place> = {
 };
 
 /** Makes the topics of a log, which the watcher then watches. */
-export const createTopics = <Row, Place>(
+export const createTopics = <Row extends OfCoin, Place>(
   log: EventLog<Row, Place>,
   watcher: Watcher,
 ): Topics<Row, Place> => {
@@ -286,9 +313,12 @@ export const createTopics = <Row, Place>(
     const found = await read({ packages, reads: upToHolds });
     return { found, held };
   };
-  const read: Topics<Row, Place>["read"] = async (rows) => {
+  const read: Topics<Row, Place>["read"] = async (coinType, rows) => {
     const { found, held } = await beside(rows);
-    return { events: placed(log, found), held };
+    const events = placed(log, found);
+    if (coinType === ALL_COINS) return { events, held };
+    const isWithheld = withheldBy(log, held);
+    return { events: events.filter((event) => !isWithheld(event)), held };
   };
   const topics = new Map<string, Topic<Row, Place>>();
   const ends = sharedReads<Place | undefined>();
@@ -330,7 +360,7 @@ export const createTopics = <Row, Place>(
 
   const readEnd = (coinType: string) => ends.share(coinType, () => log.newest(from, coinType));
   const pageAfter = (coinType: string, after: Place | undefined) =>
-    read((now) => log.page(now, coinType, after, PAGE_ROWS));
+    read(coinType, (now) => log.page(now, coinType, after, PAGE_ROWS));
   return {
     read,
     readEnd,

@@ -4,6 +4,7 @@
  */
 import type { Sql } from "../../database/connect.ts";
 import type { AppendBatch, LogCommittee, StretchProof } from "../../log/fact.ts";
+import { guidedBetween } from "../../log/guided.ts";
 import type { HighWater } from "../../log/high-water.ts";
 import { committeeInLog, proofOf } from "../../log/proofs.ts";
 import type { VerifyLevel } from "../../settings/values.ts";
@@ -62,8 +63,12 @@ export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
   const toKeep: LogCommittee[] = [];
   const keep = ({ epoch, members }: Committee, by: bigint | null) =>
     toKeep.push({ epoch, members: packMembers(members), namedBy: by });
-  let newest: Pick<StretchProof, "firstCheckpoint" | "lastCheckpoint" | "epoch"> | null =
-    await proofOf(sql, mark.nextCheckpoint - 1n);
+  const end = mark.nextCheckpoint - 1n;
+  // A checkpoint that was read guided keeps a proof of its own.
+  const isGuided = (await guidedBetween({ sql }, { first: end, last: end })).length > 0;
+  let newest: Pick<StretchProof, "firstCheckpoint" | "lastCheckpoint" | "epoch"> | null = isGuided
+    ? null
+    : await proofOf(sql, end);
 
   return async ({ batch, certified = [] }, refetches, signal) => {
     let first = batch.first;

@@ -134,9 +134,9 @@ const timeQuery = graph(`query CheckpointTime($checkpoint: String!) {
 /** Pages that show a moment. */
 const PAGES_AT = /^\/(cap-table|holder|roles)\b/;
 
-/** A token in quarantine: why it is not shown, and a way to its state before. */
+/** A token in quarantine, or incomplete: why it is not shown, and a way to its state before. */
 const InQuarantine = ({ quarantine }: { readonly quarantine: Quarantine }) => {
-  const { coinType, checkpoint, reason } = quarantine;
+  const { coinType, checkpoint, reason, isIncomplete } = quarantine;
   const { key } = useSession();
   const navigate = useNavigate();
   const here = useLocation().pathname;
@@ -152,11 +152,15 @@ const InQuarantine = ({ quarantine }: { readonly quarantine: Quarantine }) => {
   });
   return (
     <Fault
-      title={`${tokenLabel({ coinType, symbol: null })} is in quarantine since checkpoint ${countText(checkpoint)}`}
+      title={`${tokenLabel({ coinType, symbol: null })} is ${isIncomplete ? "incomplete" : "in quarantine"} since checkpoint ${countText(checkpoint)}`}
       action="Show the state before"
       onAction={() => before.mutate()}
     >
-      <p>A fact of this token could not be applied: nothing is shown from there on.</p>
+      <p>
+        {isIncomplete
+          ? "A change of one of its objects was not read: nothing is shown from there on."
+          : "A fact of this token could not be applied: nothing is shown from there on."}
+      </p>
       <p>{reason}</p>
     </Fault>
   );

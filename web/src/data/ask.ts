@@ -14,6 +14,8 @@ export type Quarantine = {
   readonly coinType: string;
   readonly checkpoint: string;
   readonly reason: string;
+  /** A proof of completeness names a missing change; else a fact could not be applied. */
+  readonly isIncomplete: boolean;
 };
 
 /** The service refused, could not answer, or could not be reached. */
@@ -101,10 +103,17 @@ const record = (value: unknown): Record<string, unknown> =>
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-const quarantineIn = ({ code, coinType, checkpoint, reason }: Record<string, unknown>) => {
+const quarantineIn = ({
+  code,
+  coinType,
+  pipeline,
+  checkpoint,
+  reason,
+}: Record<string, unknown>) => {
   const [coin, from, why] = [text(coinType), text(checkpoint), text(reason)];
   if (code !== "QUARANTINED" || coin === undefined || from === undefined) return null;
-  return { coinType: coin, checkpoint: from, reason: why ?? "" };
+  const isIncomplete = pipeline === "completeness";
+  return { coinType: coin, checkpoint: from, reason: why ?? "", isIncomplete };
 };
 
 /** The error of a body, in either form of the service's. */

@@ -1,7 +1,9 @@
 /** What is beside the pipelines: reader and source, verification, queues, EVM chains. */
 import type { ReactNode } from "react";
 import { Badge, Card, type Tone } from "../../blocks/blocks.tsx";
+import { ask, graph } from "../../data/ask.ts";
 import type { Health } from "../../data/health.ts";
+import { again, NOW, useRead } from "../../data/queries.ts";
 import { useService } from "../../data/service.tsx";
 import { countText } from "../../shown/amount.ts";
 import { spanText } from "../../shown/moment.ts";
@@ -52,8 +54,16 @@ const Part = ({
 const numberText = (checkpoint: string | null, none = "–"): string =>
   checkpoint === null ? none : countText(checkpoint);
 
+const readingQuery = graph(`query Reading { _meta { readFrom completeThrough } }`);
+
+const REFRESH_MS = 30_000;
+
 export const SourceCard = ({ health: { reader } }: { readonly health: Health }) => {
   const { old } = useService();
+  const reading = useRead(NOW, ["reading"], (asking) => ask(readingQuery, {}, asking), {
+    refetchInterval: again(REFRESH_MS),
+  });
+  const { readFrom, completeThrough = null } = reading.data?._meta ?? {};
   const { checkpoint, tip, lagCheckpoints: lag, state, source } = reader;
   const read = useMoved(checkpoint);
   const chain = useMoved(tip);
@@ -70,6 +80,12 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
           </span>,
         ],
         ["In the log through", numberText(checkpoint)],
+        ...(readFrom === "GUIDED"
+          ? ([
+              ["Read", "guided: checkpoints that concern the contract"],
+              ["Proven complete through", numberText(completeThrough, "not proven yet")],
+            ] as const)
+          : []),
         ["Backlog", numberText(lag, "unknown")],
         ["Caught up in", old ? "–" : leftText(state, left, "unknown")],
         ["Silent for", source?.silentSeconds == null ? "–" : spanText(source.silentSeconds)],

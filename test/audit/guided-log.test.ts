@@ -1,0 +1,173 @@
+/** A guided log is checked as one that was read whole: what is not read is not missing, what was read cannot go. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createChainEntries } from "../../src/audit/sequence/chain-entries.ts";
+import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { signHead } from "../../src/audit/sequence/log-heads.ts";
+import { logCheck } from "../../src/audit/watch/log-check.ts";
+import { readWatchResults } from "../../src/audit/watch/results.ts";
+import { keepSummaries } from "../../src/log/guided.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { alterLog } from "../log/damage.ts";
+import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { type GuidedDemo, guidedDemo } from "./guided-demo.ts";
+
+/** Guided through here, then whole. */
+const GUIDED = 150;
+const LAST = 169;
+
+let demo: GuidedDemo;
+let database: TestDatabase;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let settings: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  [folder, database] = await Promise.all([temporaryFolder(), freshDatabase()]);
+  demo = await guidedDemo(folder.path, LAST + 1, [60, GUIDED]);
+  settings = { ...demo.settings, DATABASE_URL: database.url };
+  await demo.append(database, 60, GUIDED);
+  const { code, stderr } = await runCommand(["index", "--last", `${LAST}`], settings);
+  expect(code, stderr).toBe(0);
+  const key = await openDeploymentKey(database, randomBytes(32));
+  await signHead(database.sql, key);
+  const entries = createChainEntries(key);
+  while (!(await entries.next(database)).ended);
+});
+afterAll(async () => {
+  await database.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+const verify = (url = database.url, ...args: readonly string[]) =>
+  runCommand(["verify", "--log", ...args], { ...settings, DATABASE_URL: url });
+
+const unread = () => {
+  const read = new Set(demo.read);
+  return demo.seen
+    .map(({ mark }) => mark.sequence)
+    .filter((sequence) => sequence < GUIDED && !read.has(sequence));
+};
+
+test("an untouched guided log is whole, and so are summaries between", async () => {
+  // Otherwise this shows nothing.
+  expect(unread().length).toBeGreaterThan(40);
+  const { code, stdout } = await verify();
+  expect(code, stdout).toBe(0);
+  expect(stdout).toMatch(/^the log is intact through checkpoint 169/);
+  const json = JSON.parse((await verify(database.url, "--json")).stdout);
+  expect(json).toMatchObject({ holds: true, faults: [] });
+  expect(json.signatures).toBeGreaterThan(
+    demo.read.filter((sequence) => sequence <= GUIDED).length,
+  );
+  await using copied = await copyOf(database);
+  const kept = unread().slice(0, 5);
+  await keepSummaries(copied.sql, kept.map(demo.summaryOf));
+  const again = JSON.parse((await verify(copied.url, "--json")).stdout);
+  expect(again).toMatchObject({ holds: true, signatures: json.signatures + kept.length });
+  const check = logCheck();
+  while (!(await check.next(copied)).ended);
+  expect(await readWatchResults(copied.db)).toMatchObject({ log: { fault: null } });
+});
+
+const MIDDLE =
+  "(select first_checkpoint from log_blocks where first_checkpoint > 60 order by 1 offset 2 limit 1)";
+
+test.each([
+  [
+    "a block",
+    `delete from log_blocks where first_checkpoint = ${MIDDLE}`,
+    /log_blocks lacks checkpoint \d+, which has a proof/,
+  ],
+  [
+    "a block with its link",
+    `with gone as (delete from log_blocks where first_checkpoint = ${MIDDLE} returning first_checkpoint)
+     delete from log_block_chain where first_checkpoint in (select first_checkpoint from gone)`,
+    /the hash of times and digests of checkpoints \d+ to \d+ is not the one in log_block_chain/,
+  ],
+  [
+    "a block with its link and proof",
+    `with gone as (delete from log_blocks where first_checkpoint = ${MIDDLE} returning first_checkpoint),
+     linked as (delete from log_block_chain where first_checkpoint in (select first_checkpoint from gone))
+     delete from log_proofs where first_checkpoint in (select first_checkpoint from gone)`,
+    /the hash of times and digests of checkpoints \d+ to \d+ is not the one in log_block_chain/,
+  ],
+  [
+    "the last block of a guided batch with everything of it",
+    `with gone as (delete from log_blocks where first_checkpoint <= 60 and first_checkpoint + count > 60 returning first_checkpoint),
+     linked as (delete from log_block_chain where first_checkpoint in (select first_checkpoint from gone))
+     delete from log_proofs where first_checkpoint in (select first_checkpoint from gone)`,
+    /log_guided: the range 0 to 60 ends with a checkpoint that log_blocks lacks/,
+  ],
+  [
+    "a proof",
+    `delete from log_proofs where first_checkpoint = ${MIDDLE}`,
+    /log_proofs has no proof of checkpoint \d+, which was read guided/,
+  ],
+  [
+    "all proofs and committees",
+    "with gone as (delete from log_proofs) delete from log_committees",
+    /log_proofs is empty, though signatures were verified/,
+  ],
+  [
+    "a fact",
+    "delete from log_facts where ctid = (select ctid from log_facts where checkpoint > 60 order by checkpoint limit 1)",
+    /log_facts has/,
+  ],
+  [
+    "all rows of facts of a checkpoint",
+    `with one as (select max(checkpoint) as at from log_checkpoints where checkpoint < 60),
+     a as (delete from log_facts where checkpoint = (select at from one)),
+     b as (delete from log_inputs where checkpoint = (select at from one))
+     delete from log_checkpoints where checkpoint = (select at from one)`,
+    /log_chain/,
+  ],
+  [
+    "a guided range",
+    "delete from log_guided where first_checkpoint = 0",
+    /log_blocks lacks checkpoints/,
+  ],
+  [
+    "the end of a guided range",
+    "update log_guided set last_checkpoint = last_checkpoint + 1 where first_checkpoint > 0",
+    /log_proofs: a proof is said to cover 151 to \d+, some of which were read guided/,
+  ],
+])("a guided log that lost %s is not whole", async (_, statement, says) => {
+  await using copied = await copyOf(database);
+  await alterLog(copied, statement);
+  const { code, stdout } = await verify(copied.url);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(says);
+});
+
+test("a range that was read whole cannot be said to be guided", async () => {
+  await using copied = await copyOf(database);
+  await alterLog(copied, `insert into log_guided values (${GUIDED + 1}, ${LAST})`);
+  const { code, stdout } = await verify(copied.url);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /log_proofs: a proof is said to cover \d+ to \d+, some of which were read guided/,
+  );
+});
+
+test.each([
+  ["another time", "update log_summaries set timestamp_ms = timestamp_ms + 1"],
+  ["another digest", "update log_summaries set digest = (select max(digest) from log_checkpoints)"],
+  [
+    "another summary",
+    "update log_summaries set summary = set_byte(summary, 20, get_byte(summary, 20) # 1)",
+  ],
+  [
+    "another signature",
+    "update log_summaries set signature = set_byte(signature, 9, get_byte(signature, 9) # 1)",
+  ],
+  ["another epoch", "update log_summaries set epoch = epoch + 1"],
+  ["a place outside of guided ranges", `update log_summaries set checkpoint = ${LAST}`],
+])("a kept summary with %s is found", async (_, statement) => {
+  await using copied = await copyOf(database);
+  await keepSummaries(copied.sql, unread().slice(7, 8).map(demo.summaryOf));
+  await alterLog(copied, statement);
+  const { code, stdout } = await verify(copied.url);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/log_summaries: checkpoint \d+ /);
+});
