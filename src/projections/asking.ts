@@ -51,14 +51,15 @@ export const createAsking = (
       0,
       MOST_ASKED,
     );
-    for (const moment of asked) await askFor(sql, moment);
-    if (waiting >= MOST_WAITING) return false;
-    waiting += 1;
+    const hasRoom = waiting < MOST_WAITING;
+    if (hasRoom) waiting += 1;
     try {
+      for (const moment of asked) await askFor(sql, moment);
+      if (!hasRoom) return false;
       const late = AbortSignal.timeout(waitMs);
       return await found(asked, signal === undefined ? late : AbortSignal.any([signal, late]));
     } finally {
-      waiting -= 1;
+      if (hasRoom) waiting -= 1;
     }
   };
 };
