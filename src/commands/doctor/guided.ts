@@ -17,14 +17,16 @@ const WAITS = { answerMs: 4_000, sampleMs: 3_000, sizeMs: 2_000 };
 
 const OTHER_NODE = "name a full node with the ledger history index in INDEX_SOURCE";
 
-/** Nothing without a full node: then nothing can guide. */
+/** Asks the node of INDEX_SOURCE, or the full node of LEDGER_SOURCE, and WITNESS_SOURCE. */
 export const checkGuided = async (
   config: Config,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> => {
   const { indexSource } = config;
-  if (indexSource === undefined) return [];
+  if (indexSource === undefined) {
+    return [ok("no full node is named; guided reading would need one (INDEX_SOURCE)")];
+  }
   // What is only possible is no fault; what the settings ask for must work.
   const isWanted = !config.ledgerSources.includes(indexSource);
   const { packages, firstCheckpoint, source: unused } = await openLedger(config, logger);
