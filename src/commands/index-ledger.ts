@@ -4,7 +4,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { keepProcessNotes } from "../service/process-notes.ts";
 import { openStorage, watchPools } from "../service/storage.ts";
-import type { Config } from "../settings/config.ts";
+import { type Config, guidedConfig } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointArgument, namesArgument, RETRY_FOR_MS, retryForOption } from "./arguments.ts";
@@ -17,6 +17,11 @@ type IndexOptions = {
   readonly first?: bigint;
   readonly last?: bigint;
   readonly retryFor?: number;
+  readonly guided?: boolean;
+};
+
+type BackfillOptions = Pick<IndexOptions, "first" | "retryFor" | "guided"> & {
+  readonly to: bigint;
 };
 
 const NAMES = ledgerPipelines.map(({ name }) => name);
@@ -36,56 +41,73 @@ export const indexCommand = () =>
     )
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
     .addOption(retryForOption().default(undefined, "10m with --last, else without end"))
-    .action(async ({ pipelines, first, last, retryFor }: IndexOptions) => {
-      if (retryFor !== undefined && last === undefined) {
-        throw new UsageError("--retry-for needs --last: without an end, retries never stop");
-      }
-      const runtime = await openRuntime("indexing");
-      const { config, logger, telemetry, giveUp, signal } = runtime;
-      await using _tracing = telemetry.tracing;
-      await announceLedger(config, logger);
-      await (await import("../service/settings-checks.ts")).checkSettings(config, "index");
-      const found = await findLedger(config, logger, telemetry.figures);
-      const firstCheckpoint = first ?? found.firstCheckpoint;
-      if (last !== undefined && firstCheckpoint !== undefined && last < firstCheckpoint) {
-        throw new UsageError(`--last ${last} is before the first checkpoint, ${firstCheckpoint}`);
-      }
-      await using storage = await openStorage(config, logger, { onLost: giveUp });
-      // Loaded late: the first connection to the database must not wait for this code.
-      const ledger = await found.open();
-      watchPools(telemetry.figures, "indexing", storage);
-      using _watched = watchProcess(telemetry.figures, {
-        process: "indexing",
-        dataDir: storage.kind === "embedded" ? config.dataDir : undefined,
-      });
-      await using _shown = await shownFigures(config, telemetry, logger);
-      const { startIndexing } = await import("../service/indexing.ts");
-      await ledger.recordDecimals(storage);
-      await using notes = keepProcessNotes(storage.write, telemetry.figures);
-      // A run up to a checkpoint covers the Sui ledger only.
-      const live = last === undefined && pipelines === undefined;
-      const { startBackgroundWork } = await import("../service/background-work.ts");
-      await using work = live
-        ? await startBackgroundWork({ ...runtime, storage, notes, ledger })
-        : undefined;
-      await using _agent = await work?.startAgent({ opensData: false });
-      const line = progressLine(logger, progressTerminal(config));
-      const { ended } = startIndexing({
-        ...runtime,
-        ...{ storage, ledger, firstCheckpoint, last, pipelines },
-        retryForMs: last === undefined ? undefined : (retryFor ?? RETRY_FOR_MS),
-        onProgress: line.report,
-      });
-      try {
-        const { failures } = await ended;
-        line.clear();
-        const [failure] = failures;
-        if (failure !== undefined) throw failure;
-        if (last !== undefined && !signal.aborted) logger.info(`committed checkpoint ${last}`);
-      } finally {
-        await ledger.source.close();
-      }
-    });
+    .action(indexUpTo);
+
+/** `holderbook backfill`: reads up to a checkpoint, then ends. */
+export const backfillCommand = () =>
+  new Command("backfill")
+    .requiredOption("--to <checkpoint>", "last checkpoint to read", checkpointArgument)
+    .option("--guided", "ask a full node's lists which checkpoints to read (READING=guided)")
+    .option(
+      "--first <checkpoint>",
+      "first checkpoint of an empty log (FIRST_CHECKPOINT)",
+      checkpointArgument,
+    )
+    .addOption(retryForOption().default(undefined, "10m"))
+    .action(({ to, ...options }: BackfillOptions) => indexUpTo({ ...options, last: to }));
+
+/** Reads and projects, up to a checkpoint or without end. */
+const indexUpTo = async ({ pipelines, first, last, retryFor, guided }: IndexOptions) => {
+  if (retryFor !== undefined && last === undefined) {
+    throw new UsageError("--retry-for needs --last: without an end, retries never stop");
+  }
+  const runtime = await openRuntime("indexing");
+  const { logger, telemetry, giveUp, signal } = runtime;
+  const config = guided ? guidedConfig(runtime.config) : runtime.config;
+  await using _tracing = telemetry.tracing;
+  await announceLedger(config, logger);
+  await (await import("../service/settings-checks.ts")).checkSettings(config, "index");
+  const found = await findLedger(config, logger, telemetry.figures);
+  const firstCheckpoint = first ?? found.firstCheckpoint;
+  if (last !== undefined && firstCheckpoint !== undefined && last < firstCheckpoint) {
+    throw new UsageError(`--last ${last} is before the first checkpoint, ${firstCheckpoint}`);
+  }
+  await using storage = await openStorage(config, logger, { onLost: giveUp });
+  // Loaded late: the first connection to the database must not wait for this code.
+  const ledger = await found.open();
+  watchPools(telemetry.figures, "indexing", storage);
+  using _watched = watchProcess(telemetry.figures, {
+    process: "indexing",
+    dataDir: storage.kind === "embedded" ? config.dataDir : undefined,
+  });
+  await using _shown = await shownFigures(config, telemetry, logger);
+  const { startIndexing } = await import("../service/indexing.ts");
+  await ledger.recordDecimals(storage);
+  await using notes = keepProcessNotes(storage.write, telemetry.figures);
+  // A run up to a checkpoint covers the Sui ledger only.
+  const live = last === undefined && pipelines === undefined;
+  const { startBackgroundWork } = await import("../service/background-work.ts");
+  await using work = live
+    ? await startBackgroundWork({ ...runtime, storage, notes, ledger })
+    : undefined;
+  await using _agent = await work?.startAgent({ opensData: false });
+  const line = progressLine(logger, progressTerminal(config));
+  const { ended } = startIndexing({
+    ...runtime,
+    ...{ config, storage, ledger, firstCheckpoint, last, pipelines },
+    retryForMs: last === undefined ? undefined : (retryFor ?? RETRY_FOR_MS),
+    onProgress: line.report,
+  });
+  try {
+    const { failures } = await ended;
+    line.clear();
+    const [failure] = failures;
+    if (failure !== undefined) throw failure;
+    if (last !== undefined && !signal.aborted) logger.info(`committed checkpoint ${last}`);
+  } finally {
+    await ledger.source.close();
+  }
+};
 
 /** Serves metrics on METRICS_PORT, if set. @throws ListenError (stop) */
 const shownFigures = async (

@@ -19,6 +19,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./index-ledger.ts")).indexCommand(),
   },
+  backfill: {
+    about: "read the ledger up to a checkpoint; --guided: only what concerns the contract",
+    usage: "[options]",
+    load: async () => (await import("./index-ledger.ts")).backfillCommand(),
+  },
   serve: {
     about: "serve a register that another process indexes",
     usage: "[interface]",

@@ -1,5 +1,5 @@
 /** Progress of catching up: a redrawn line on a terminal, log lines elsewhere. */
-import type { ReaderState } from "../ledger/reading/progress.ts";
+import type { GuidedProgress, ReaderState } from "../ledger/reading/progress.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 
@@ -15,6 +15,8 @@ export type CatchUp = {
   readonly lag: bigint | null;
   /** Time to the tip at this rate; null when unknown or there. */
   readonly etaSeconds: number | null;
+  /** While a range is read guided. */
+  readonly guided?: GuidedProgress | null | undefined;
 };
 
 /** Catching up starts at this many checkpoints behind the tip. */
@@ -72,8 +74,17 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
       if (behind && Date.now() - shownAt < pause) return;
       behind = true;
       shownAt = Date.now();
-      if (terminal) draw(lineOf(now));
-      else {
+      if (terminal) draw(now.guided ? guidedLineOf(now.guided) : lineOf(now));
+      else if (now.guided) {
+        const { step, fetched, bytes, objects, open, at, last } = now.guided;
+        logger.info(
+          {
+            ...{ step, fetched, objects, open, mib: Math.round(bytes / MIB) },
+            ...{ checkpoint: at === null ? null : String(at), of: String(last) },
+          },
+          "reading guided",
+        );
+      } else {
         logger.info(
           {
             checkpoint: reachedBy(now),
@@ -93,6 +104,16 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
 
 /** Last read checkpoint, decimal; null before the first. */
 const reachedBy = ({ next }: CatchUp): string | null => (next === 0n ? null : String(next - 1n));
+
+const MIB = 1024 * 1024;
+
+const guidedLineOf = ({ step, fetched, bytes, objects, open, at, last }: GuidedProgress): string =>
+  [
+    `guided: ${step}`,
+    `${fetched.toLocaleString("en")} checkpoints, ${Math.round(bytes / MIB).toLocaleString("en")} MiB`,
+    `${objects.toLocaleString("en")} objects, ${open.toLocaleString("en")} with a gap`,
+    `at ${at ?? "none"} of ${last}`,
+  ].join(" · ");
 
 const lineOf = (now: CatchUp) => {
   const { tip, checkpointsPerSecond, factsPerSecond, lag, etaSeconds } = now;

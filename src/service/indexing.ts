@@ -2,7 +2,7 @@
 
 import type { Trouble } from "../http/health/progress.ts";
 import { readerAt } from "../ledger/reading/read.ts";
-import { type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
+import { type Guide, type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
 import { hasGuided } from "../log/between.ts";
 import { createFeed } from "../log/feed.ts";
 import { factSource } from "../log/log.ts";
@@ -77,6 +77,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       telemetry,
       read: readerAt(config.verify.level),
       verification: verificationOf(config, ledger.committee),
+      guide: config.reading === "guided" ? guideOf(config, logger) : undefined,
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
       last,
@@ -117,7 +118,8 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   // Serving processes ask for checkpoints between those that were read.
   const found = opened.promise.then(
     async () => {
-      const isAsked = last === undefined && (await hasGuided(storage.write));
+      const isGuided = config.reading === "guided" || (await hasGuided(storage.write));
+      const isAsked = last === undefined && isGuided;
       if (!isAsked) return;
       await findAsked({
         database: storage.write,
@@ -165,6 +167,20 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     ended: end(),
   };
 };
+
+/** Guided reading by the lists of the configured node, which is contacted when it is needed. */
+const guideOf =
+  (config: Config, logger: Logger): Guide =>
+  async (from, signal) => {
+    const { guideWith } = await import("../ledger/guided/guided-reading.ts");
+    const { openLedgerIndex } = await import("./ledger-index.ts");
+    const index = await openLedgerIndex(config, logger);
+    try {
+      await guideWith({ index, concurrency: config.fetchConcurrency })(from, signal);
+    } finally {
+      await index.close();
+    }
+  };
 
 /** @param before trouble that this continues */
 const troubleOf = (

@@ -23,9 +23,11 @@ import {
   origins,
   packages,
   ports,
+  READING_MODES,
   retrySeconds,
   urlOf,
   VERIFY_LEVELS,
+  type VerifyLevel,
   wholeNumber,
 } from "./values.ts";
 
@@ -227,6 +229,12 @@ const declared = z.object({
     checkpointNumber.optional(),
     "First checkpoint to read: the one that published the package, or earlier. By default a full node is asked for it, and other sources begin at 0. Fixed once the log has begun.",
     { example: "0" },
+  ),
+  reading: ledger(
+    "READING",
+    oneOf(READING_MODES).prefault("full"),
+    "full: every checkpoint is read. guided: a full node's lists (INDEX_SOURCE) say which checkpoints concern the contract, and chains of versions show that none is missing; checkpoints at the tip are read one by one. Guided reading implies VERIFY=signatures and begins with an empty database (docs/how-to/guided-reading.md).",
+    { example: "guided" },
   ),
   verify: z.object({
     level: ledger(
@@ -495,8 +503,10 @@ const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...gi
       `WITNESS_SOURCE: is ${indexNode === undefined ? "the full node of LEDGER_SOURCE" : "INDEX_SOURCE"} itself; a witness is another node, of another provider`,
     );
   }
-  const { level = ledgerSource.startsWith("demo:") ? "signatures" : "links", ...trust } =
-    settings.verify;
+  const isGuided = settings.reading === "guided";
+  if (isGuided) checkGuided({ indexSource, verify: settings.verify });
+  const isProven = isGuided || ledgerSource.startsWith("demo:");
+  const { level = isProven ? "signatures" : "links", ...trust } = settings.verify;
   if (settings.databaseOwnerUrl !== undefined && settings.databaseUrl === undefined) {
     throw new ConfigError(
       "DATABASE_OWNER_URL: needs DATABASE_URL, which names the same database as the service's own role",
@@ -524,6 +534,34 @@ const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...gi
     deploymentSigner: deploymentSigner(signer),
   };
 });
+
+/** @throws ConfigError when the other settings do not allow guided reading */
+const checkGuided = ({
+  indexSource,
+  verify: { level = "signatures" },
+}: {
+  readonly indexSource: LedgerSource | undefined;
+  readonly verify: { readonly level?: VerifyLevel | undefined };
+}): void => {
+  if (level !== "signatures") {
+    throw new ConfigError(
+      `VERIFY: is ${level}, but READING=guided needs signatures: it is what proves a checkpoint whose neighbours were not read; remove VERIFY, or use READING=full`,
+    );
+  }
+  if (indexSource !== undefined) return;
+  throw new ConfigError(
+    "INDEX_SOURCE: is not set, and LEDGER_SOURCE names no full node; READING=guided asks a full node's lists which checkpoints to read. Name one, such as grpc+https://archive.mainnet.sui.io:443, or use READING=full",
+  );
+};
+
+/**
+ * These settings for guided reading, which implies VERIFY=signatures.
+ * @throws ConfigError
+ */
+export const guidedConfig = (config: Config): Config => {
+  checkGuided({ indexSource: config.indexSource, verify: {} });
+  return { ...config, reading: "guided", verify: { ...config.verify, level: "signatures" } };
+};
 
 const deploymentSigner = ({
   url,

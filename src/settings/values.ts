@@ -187,6 +187,9 @@ const isOrigin = (text: string): boolean => {
 export const VERIFY_LEVELS = ["off", "links", "signatures"] as const;
 export type VerifyLevel = (typeof VERIFY_LEVELS)[number];
 
+/** `full`: every checkpoint. `guided`: those that a full node's lists name, and what chains lack. */
+export const READING_MODES = ["full", "guided"] as const;
+
 export const LOG_FORMATS = ["pretty", "json"] as const;
 
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;

@@ -27,6 +27,8 @@ type CommitteesFrom = {
   readonly bls: Bls;
   /** Says whom to trust, or which committee is known already. */
   readonly trust: Trust;
+  /** Verified before, such as those in the log. */
+  readonly verified: readonly LogCommittee[];
   /** Called for the verified end of each epoch, in order. */
   readonly onEnd: (raw: RawCheckpoint, certified: CertifiedSummary) => Promise<void>;
 };
@@ -54,9 +56,10 @@ export const createCommittees = ({
   index,
   bls,
   trust,
+  verified,
   onEnd,
 }: CommitteesFrom): Committees => {
-  const known = new Map<bigint, LogCommittee>();
+  const known = new Map(verified.map((committee) => [committee.epoch, committee]));
   const verifiers = new Map<bigint, CertificateVerifier>();
   let following: Promise<unknown> = Promise.resolve();
 

@@ -11,6 +11,7 @@
  * kilobytes per epoch, and the checkpoints under way.
  */
 import { setImmediate as turn } from "node:timers/promises";
+import type { LogCommittee } from "../../log/fact.ts";
 import { highest, lowest } from "../../values/bigints.ts";
 import { splitType } from "../../values/move-type.ts";
 import { pause } from "../../waiting/backoff.ts";
@@ -18,8 +19,9 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { CheckpointDecodeError } from "../decode/cursor.ts";
 import type { LedgerIndex, ListedRange, ObjectHead, Touch } from "../history/ledger-index.ts";
 import { loadBls } from "../proof/bls.ts";
-import { CertificateError } from "../proof/proof-errors.ts";
+import { CertificateError, TrustNotReachedError } from "../proof/proof-errors.ts";
 import { LONGEST_STRETCH_MS } from "../reading/pass.ts";
+import type { GuidedProgress } from "../reading/progress.ts";
 import { REFETCH_PAUSE_MS } from "../reading/proving.ts";
 import { isGone, type Trust } from "../reading/trust.ts";
 import type { CheckpointSource } from "../sources/source.ts";
@@ -42,6 +44,8 @@ export type KnownObject = {
 export type DiscoverOptions = {
   readonly index: LedgerIndex;
   readonly source: CheckpointSource;
+  /** Committees that were verified before. */
+  readonly committees?: readonly LogCommittee[] | undefined;
   readonly trust: Trust;
   readonly staging: Staging;
   /** Canonical, original first. */
@@ -54,21 +58,8 @@ export type DiscoverOptions = {
   readonly concurrency?: number;
   /** Repeated fetches of an invalid checkpoint; 2 by default. */
   readonly refetches?: number;
-  readonly onProgress?: (progress: DiscoveryProgress) => void;
+  readonly onProgress?: (progress: GuidedProgress) => void;
   readonly onRefused?: (error: Error) => void;
-};
-
-export type DiscoveryProgress = {
-  /** What it does: `lists`, `objects`, `walking back`, `newest versions`. */
-  readonly step: string;
-  /** Checkpoints fetched, and their bytes. */
-  readonly fetched: number;
-  readonly bytes: number;
-  /** Objects met, and those whose chain has a gap. */
-  readonly objects: number;
-  readonly open: number;
-  /** Checkpoint fetched last. */
-  readonly at: bigint | null;
 };
 
 /** A chain that cannot be completed. */
@@ -126,9 +117,12 @@ export const discover = async (
   const coins = new Set<string>();
   const coinsDescribed = new Set<string>();
   const chains = createChains();
+  /** Metadata objects that the log knows. */
+  const inLog = new Set<string>();
   const searches = new Map<string, Search>();
   const read = new Set<bigint>();
-  let staged: FoundExcerpt[] = [];
+  /** Each once: the end of an epoch may be fetched twice. */
+  let staged = new Map<bigint, FoundExcerpt>();
   let stagedBytes = 0;
   let [fetched, bytes] = [0, 0];
   let step = "lists";
@@ -143,18 +137,19 @@ export const discover = async (
       objects: chains.size,
       open: chains.open.size,
       at,
+      last,
     });
 
   const flush = async () => {
-    const some = staged;
-    staged = [];
+    const some = [...staged.values()];
+    staged = new Map();
     stagedBytes = 0;
     if (some.length > 0) await staging.add(some);
   };
   const stage = async (checkpoint: bigint, excerpt: Uint8Array) => {
-    staged.push({ checkpoint, excerpt });
+    staged.set(checkpoint, { checkpoint, excerpt });
     stagedBytes += excerpt.byteLength;
-    if (staged.length >= STAGE_EXCERPTS || stagedBytes >= STAGE_BYTES) await flush();
+    if (staged.size >= STAGE_EXCERPTS || stagedBytes >= STAGE_BYTES) await flush();
   };
 
   const committees = createCommittees({
@@ -162,6 +157,7 @@ export const discover = async (
     index,
     bls: await loadBls(),
     trust: options.trust,
+    verified: options.committees ?? [],
     onEnd: async (raw) => {
       // Verified; read like others, as it may hold facts too.
       if (!read.has(raw.sequence)) await note(raw, readFound(raw, packages), true);
@@ -177,12 +173,14 @@ export const discover = async (
     read.add(sequence);
     if (certified.nextCommittee !== null) committees.keep(certified);
     for (const { id, kind, coinType, change } of changes) {
+      // What the log has of it is known; before it begins, nothing can be appended.
+      if (sequence < first && (kind === "contract" || inLog.has(id))) continue;
       // A right to upgrade that is given up names no package.
       const isForeign = kind === "upgrade cap" && change.after === null;
       if (isForeign && chains.get(id) === undefined) continue;
       chains.note(id, { kind, coinType }, change);
     }
-    for (const coinType of met) coins.add(coinType);
+    for (const coinType of sequence < first ? [] : met) coins.add(coinType);
     packages.push(...joined);
     unasked.push(...joined);
   };
@@ -225,6 +223,11 @@ export const discover = async (
         const isEnd = found.certified.nextCommittee !== null;
         return await note(current, found, isEnd);
       } catch (error) {
+        // Before the range nothing is appended: what trust does not reach is not needed.
+        if (error instanceof TrustNotReachedError && raw.sequence < first) {
+          read.add(raw.sequence);
+          return;
+        }
         const isInvalid =
           error instanceof CertificateError || error instanceof CheckpointDecodeError;
         if (isInvalid) options.onRefused?.(error);
@@ -251,6 +254,10 @@ export const discover = async (
     searches.set(id, begun);
     return begun;
   };
+
+  /** The log has all changes of its objects before the range. */
+  const notInLog = ({ kind, id }: Chain, from: bigint): bigint =>
+    kind === "contract" || inLog.has(id) ? highest(from, first) : from;
 
   const isTracked = ({ kind, coinType }: Chain): boolean =>
     kind !== "metadata" || (coinType !== null && coins.has(coinType));
@@ -309,7 +316,9 @@ export const discover = async (
     for await (const { id, kind, coinType, version, checkpoint } of options.known ?? []) {
       chains.note(id, { kind, coinType }, { checkpoint, before: null, after: version });
       if (kind === "contract" && coinType !== null) coins.add(coinType);
-      if (kind === "metadata" && coinType !== null) coinsDescribed.add(coinType);
+      if (kind !== "metadata" || coinType === null) continue;
+      inLog.add(id);
+      coinsDescribed.add(coinType);
     }
     for await (const { checkpoint, excerpt } of stagedAfter(staging, first - 1n)) {
       if (checkpoint > last) break;
@@ -349,7 +358,7 @@ export const discover = async (
   const described = new Set<string>();
 
   /** Asks for what is open, one step further each time, until nothing is. */
-  const settle = async (): Promise<void> => {
+  const settle = async (isAsked: (chain: Chain) => boolean): Promise<void> => {
     for (;;) {
       signal.throwIfAborted();
       if (again.length > 0) {
@@ -367,16 +376,16 @@ export const discover = async (
         continue;
       }
       const gaps = [...chains.open]
-        .filter((chain) => isTracked(chain) && searchOf(chain).failed === null)
+        .filter((chain) => isAsked(chain) && searchOf(chain).failed === null)
         .flatMap(gapsOf);
       const listable = gaps.filter(({ chain }) => !searchOf(chain).listed);
       if (listable.length > 0) {
         step = "objects";
         for (const { chain } of listable) searchOf(chain).listed = true;
         await askForObjects(
-          listable.map(({ chain: { id }, after, before }) => ({
-            id,
-            first: after === null ? began : after + 1n,
+          listable.map(({ chain, after, before }) => ({
+            id: chain.id,
+            first: after === null ? began : notInLog(chain, after + 1n),
             last: before - 1n,
           })),
         );
@@ -388,15 +397,15 @@ export const discover = async (
         continue;
       }
       step = "newest versions";
-      if (!(await followTails())) return;
+      if (!(await followTails(isAsked))) return;
     }
   };
 
   /** Compares newest versions with the node's; false when nothing is left to ask. */
-  const followTails = async (): Promise<boolean> => {
+  const followTails = async (isAsked: (chain: Chain) => boolean): Promise<boolean> => {
     const live = [...chains.all()].filter((chain) => {
       const head = headOf(chain);
-      if (head === null || head.checkpoint > last || !isTracked(chain)) return false;
+      if (head === null || head.checkpoint > last || !isAsked(chain)) return false;
       const { tail, compared } = searchOf(chain);
       return tail !== "given up" && compared !== head.version;
     });
@@ -418,7 +427,7 @@ export const discover = async (
         if (head !== null && head.version <= ours.version) search.compared = ours.version;
         else if (search.tail === "unasked") {
           search.tail = "listed";
-          later.push({ id: chain.id, first: ours.checkpoint + 1n, last });
+          later.push({ id: chain.id, first: notInLog(chain, ours.checkpoint + 1n), last });
         } else beyond.push({ chain, head });
       }
     }
@@ -480,7 +489,7 @@ export const discover = async (
   if (!read.has(last)) await takeEach(() => [last]);
   // Then the package's publication and its upgrades, so that what follows is read with all types.
   await takeEach(() => [began]);
-  await settle();
+  await settle(({ kind }) => kind === "upgrade cap");
   while (unasked.length > 0) {
     const what = unasked.flatMap((address): Touch[] => [
       { kind: "events", address },
@@ -491,7 +500,7 @@ export const discover = async (
     for (let from = 0; from < what.length; from += LITERALS) {
       await ask(what.slice(from, from + LITERALS), wholeRange);
     }
-    await settle();
+    await settle(isTracked);
   }
   await flush();
   show();

@@ -21,3 +21,27 @@ export class PackageUnknownError extends Error {
     );
   }
 }
+
+/** The log was begun by reading every checkpoint. Stop; guided reading needs an empty database. */
+export class LogNotGuidedError extends Error {
+  override readonly name = "LogNotGuidedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor() {
+    super(
+      "the log was begun by reading every checkpoint, and cannot go on guided: use READING=full, or an empty database",
+    );
+  }
+}
+
+/** Staged checkpoints do not end with the range: something else wrote to the staging. Retried. */
+export class StagingIncompleteError extends Error {
+  override readonly name = "StagingIncompleteError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(last: bigint) {
+    super(
+      `the staged checkpoints (log_found) do not end with checkpoint ${last}; finding them again`,
+    );
+  }
+}

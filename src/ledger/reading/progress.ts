@@ -35,8 +35,25 @@ export type ReaderProgress = {
   readonly lag: bigint | null;
   /** Seconds left at the current rate, ignoring new checkpoints; null while unknown. */
   readonly etaSeconds: number | null;
+  /** While a range is read guided, before anything of it is appended; null otherwise. */
+  readonly guided: GuidedProgress | null;
   /** Why it stopped or backs off, until it reads on. */
   readonly error: Error | null;
+};
+
+export type GuidedProgress = {
+  /** `lists`, `metadata`, `objects`, `walking back`, `newest versions` or `appending`. */
+  readonly step: string;
+  /** Checkpoints fetched, and their bytes. */
+  readonly fetched: number;
+  readonly bytes: number;
+  /** Objects met, and those whose chain of versions has a gap. */
+  readonly objects: number;
+  readonly open: number;
+  /** Checkpoint fetched last. */
+  readonly at: bigint | null;
+  /** Last checkpoint of the range. */
+  readonly last: bigint;
 };
 
 const WINDOW_MS = 10_000;
@@ -53,6 +70,7 @@ export type ProgressKeeper = {
   opened(next: bigint, last: CheckpointMark | null): void;
   tip(newest: bigint): void;
   appended(gathered: GatheredBatch): void;
+  guided(progress: GuidedProgress | null): void;
   now(): ReaderProgress;
 };
 
@@ -76,6 +94,7 @@ export const keepProgress = (
   let tip: bigint | null = null;
   let read = 0;
   let skipped = 0;
+  let guided: GuidedProgress | null = null;
 
   const rates = () => {
     const at = clock();
@@ -100,6 +119,7 @@ export const keepProgress = (
     enter: (entered, reason) => {
       state = entered;
       enteredAt = clock();
+      guided = null;
       if (reason !== undefined) error = reason;
       // An answer of the source may still be wrong.
       else if (entered !== "opening" && !(entered === "reading" && isOfSource(error))) error = null;
@@ -131,13 +151,17 @@ export const keepProgress = (
       slice.facts += batch.facts.length;
       slice.bytes += rawBytes;
     },
+    guided: (progress) => {
+      guided = progress;
+    },
     now: () => {
       const measured = rates();
       const left = lag();
       const rate = measured.checkpointsPerSecond;
       const etaSeconds =
         left === null ? null : left === 0n ? 0 : rate === 0 ? null : Number(left) / rate;
-      return { state, next, last, tip, ...measured, read, skipped, lag: left, etaSeconds, error };
+      const counts = { read, skipped, lag: left, etaSeconds };
+      return { state, next, last, tip, ...measured, ...counts, guided, error };
     },
   };
 };

@@ -6,10 +6,10 @@
  * One process reads, under an advisory lock; others stand by. It always starts at the log's end; no
  * other state is stored.
  */
-import { type Database, databaseRetries } from "../../database/connect.ts";
+import { type Database, databaseRetries, type Session } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
 import type { Feed } from "../../log/feed.ts";
-import { readHighWater } from "../../log/high-water.ts";
+import { type HighWater, readHighWater } from "../../log/high-water.ts";
 import { type Log, openLog } from "../../log/log.ts";
 import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
@@ -25,7 +25,7 @@ import type { BatchBounds, GatheredBatch } from "./gathering.ts";
 import { refusalCounter, runPass } from "./pass.ts";
 import { fillPastBlocks } from "./past-blocks.ts";
 import { fillPastInputs } from "./past-inputs.ts";
-import { keepProgress, type ReaderProgress } from "./progress.ts";
+import { type GuidedProgress, keepProgress, type ReaderProgress } from "./progress.ts";
 import { openProving, type Verification } from "./proving.ts";
 import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
 import { createDoubts, isOfSource } from "./source-trouble.ts";
@@ -61,6 +61,27 @@ const DEFAULT_WAITS: ReaderWaits = {
 
 export type { ReaderProgress, ReaderState } from "./progress.ts";
 
+/** Reads what is far behind in another way, before the pass over every checkpoint. */
+export type Guide = (from: GuideFrom, signal: AbortSignal) => Promise<void>;
+
+export type GuideFrom = {
+  readonly database: Pick<Database, "sql">;
+  readonly source: CheckpointSource;
+  readonly log: Log;
+  /** Session of the reader's lock. */
+  readonly on: Session;
+  /** Last checkpoint to read; without it up to the tip. */
+  readonly last: bigint | undefined;
+  readonly verification: Verification;
+  readonly bounds: BatchBounds;
+  readonly refetches: number;
+  readonly feed: Pick<Feed, "push"> | undefined;
+  readonly telemetry: Telemetry;
+  readonly appended: (gathered: GatheredBatch) => void;
+  readonly onProgress: (progress: GuidedProgress) => void;
+  readonly onNotice: (message: string) => void;
+};
+
 export type ReaderOptions = {
   readonly database: Database;
   readonly source: CheckpointSource;
@@ -70,6 +91,8 @@ export type ReaderOptions = {
   readonly verification?: Verification | undefined;
   /** Reads summaries of earlier checkpoints; `readPlace` by default. */
   readonly readPlace?: (raw: RawCheckpoint) => CheckpointPlace;
+  /** Reads far ranges guided; by default every checkpoint is read. */
+  readonly guide?: Guide | undefined;
   /** Contract packages, canonical, original first, to begin an empty log with. */
   readonly packages: readonly string[];
   /** First checkpoint of an empty log; by default the original package's publication, or 0. */
@@ -236,16 +259,33 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
     },
   });
   await log.completeChains(lock.session, signal);
-  const highWater = await log.highWater();
-  const { nextCheckpoint, last: mark, packages: known } = highWater;
-  progress.opened(nextCheckpoint, mark);
-  progress.enter("reading");
-  show();
-  if (last !== undefined && nextCheckpoint > last) return;
   using during = followingAbort(signal);
   // Nothing is written at the tip, so a lost lock would go unnoticed.
   lock.session.lost.addEventListener("abort", () => during.abort(), { once: true });
   const { verification = { level: "links" } } = options;
+  const bounds = { ...DEFAULT_BOUNDS, ...options.bounds };
+  const enterReading = async (): Promise<HighWater> => {
+    const mark = await log.highWater();
+    progress.opened(mark.nextCheckpoint, mark.last);
+    progress.enter("reading");
+    show();
+    return mark;
+  };
+  await enterReading();
+  await options.guide?.(
+    {
+      ...{ database, source, log, on: lock.session, last, verification, bounds, telemetry },
+      ...{ appended, feed: options.feed, refetches: waits.refetches, onNotice },
+      onProgress: (guided) => {
+        progress.guided(guided);
+        show();
+      },
+    },
+    during.signal,
+  );
+  const highWater = await enterReading();
+  const { nextCheckpoint, last: mark, packages: known } = highWater;
+  if (last !== undefined && nextCheckpoint > last) return;
   const prove =
     verification.level === "signatures"
       ? await openProving({
@@ -274,7 +314,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       first: nextCheckpoint,
       previousDigest: mark?.digest ?? null,
       last,
-      bounds: { ...DEFAULT_BOUNDS, ...options.bounds },
+      bounds,
       lingerMs: () => (isBehind() ? waits.lingerMs : 0),
       refetches: waits.refetches,
       level: verification.level,

@@ -1,5 +1,5 @@
 /** Metrics of ledgers and their pipelines. */
-import { COUNTS, counter, histogram, known, QUICK, REMOTE } from "./describing.ts";
+import { COUNTS, counter, gauge, histogram, known, QUICK, REMOTE } from "./describing.ts";
 
 const OF_CHAIN = ["chain", "network"];
 
@@ -30,6 +30,19 @@ export const LEDGERS = {
       "From a batch that is read and proven to its commit",
     ),
     holderbook_reader_retries_total: counter("times", "Retries of reading after transient errors"),
+    holderbook_guided_checkpoints_total: counter(
+      "checkpoints",
+      "Checkpoints fetched and verified by guided reading, appended or not",
+    ),
+    holderbook_guided_bytes_total: counter(
+      "bytes",
+      "Bytes of checkpoints that guided reading fetched",
+    ),
+    holderbook_guided_objects: gauge("objects", "Objects whose chains guided reading follows"),
+    holderbook_guided_open_objects: gauge(
+      "objects",
+      "Of these, objects whose chain of versions still has a gap",
+    ),
   },
   pipelines: {
     holderbook_pipeline_checkpoint: known("checkpoint", "Last checkpoint of a pipeline", [

@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import type { Database } from "../../../src/database/connect.ts";
+import { guideWith } from "../../../src/ledger/guided/guided-reading.ts";
+import { createCheckpointReader, readerAt } from "../../../src/ledger/reading/read.ts";
+import { type ReaderOptions, runReader } from "../../../src/ledger/reading/reader.ts";
+import type { ReadFact } from "../../../src/log/fact.ts";
+import { foundAfter, guidedRanges } from "../../../src/log/guided.ts";
+import { readBatches } from "../../../src/log/read-batches.ts";
+import { freshDatabase } from "../../postgres.ts";
+import { HONEST } from "../history/lies.ts";
+import { listedDemo } from "../history/listed-demo.ts";
+import { listedIndex } from "../history/listed-index.ts";
+import { nextOf } from "../reading/running.ts";
+import { listedSource } from "./listed-source.ts";
+
+const ledger = listedDemo({ seed: 5, epochLength: 40, noise: 0.6, actionsPerCheckpoint: 0.7 }, 400);
+const { demo } = ledger;
+const NEWEST = ledger.newest();
+const coinTypes = new Set(demo.coinTypes.map(({ coinType }) => coinType));
+const never = new AbortController().signal;
+
+const read = (
+  database: Database,
+  options: Partial<ReaderOptions> = {},
+  signal: AbortSignal = never,
+): Promise<void> =>
+  runReader(
+    {
+      database,
+      source: listedSource(ledger).source,
+      read: readerAt("signatures"),
+      verification: { level: "signatures", trust: async () => ({ committee: demo.committee }) },
+      guide: guideWith({ index: listedIndex(ledger, HONEST), above: 200n }),
+      packages: demo.packages.slice(0, 1),
+      firstCheckpoint: 0n,
+      waits: { backoff: { firstMs: 5, maxMs: 20 } },
+      bounds: { facts: 50 },
+      retryForMs: 0,
+      ...options,
+    },
+    signal,
+  );
+
+const ofTheContract = ({ coinType }: ReadFact): boolean =>
+  coinType === null || coinTypes.has(coinType);
+
+/** A fact as text: its place and everything that it says. */
+const shown = (fact: ReadFact): string => {
+  const { checkpoint, transaction, kind, index, type, txDigest, sender, timestampMs } = fact;
+  const common = [checkpoint, transaction, kind, index, type, txDigest, sender, timestampMs];
+  const object =
+    fact.kind === "event"
+      ? []
+      : [fact.objectId, fact.version, fact.kind === "object" ? fact.versionBefore : "removed"];
+  const contents = fact.kind === "removal" ? "" : Buffer.from(fact.contents).toString("hex");
+  return [...common, ...object, contents].join(" ");
+};
+
+const everyFact = ((): readonly ReadFact[] => {
+  const facts: ReadFact[] = [];
+  const readOne = createCheckpointReader(demo.packages);
+  for (let sequence = 0n; sequence <= NEWEST; sequence += 1n) {
+    const bytes = ledger.checkpoint(sequence);
+    facts.push(...readOne({ sequence, encoding: "protobuf", bytes }).facts.filter(ofTheContract));
+  }
+  return facts;
+})();
+
+const factsUpTo = (last: bigint): readonly string[] =>
+  everyFact.filter(({ checkpoint }) => checkpoint <= last).map(shown);
+
+/** Facts of the contract's coins in a log, with the versions taken in. */
+const factsOfLog = async ({ sql }: Database, last: bigint): Promise<readonly string[]> => {
+  const facts: string[] = [];
+  const request = { begin: 0n, from: 0n, last, maxCheckpoints: 100, maxFacts: 100, maxBytes: 10e6 };
+  for await (const batch of readBatches(sql, request)) {
+    facts.push(...batch.facts.filter(ofTheContract).map(shown));
+  }
+  return facts;
+};
+
+test("a range is read guided, and later checkpoints one by one", async () => {
+  await using database = await freshDatabase();
+  await read(database, { last: 299n });
+  expect(await nextOf(database)).toBe(300n);
+  expect(await guidedRanges({ sql: database.sql })).toEqual([{ first: 0n, last: 299n }]);
+  expect(await factsOfLog(database, 299n)).toEqual(factsUpTo(299n));
+  expect(await foundAfter(database.sql, -1n, 1)).toEqual([]);
+
+  await read(database, { last: NEWEST });
+  expect(await guidedRanges({ sql: database.sql })).toEqual([{ first: 0n, last: 299n }]);
+  expect(await factsOfLog(database, NEWEST)).toEqual(factsUpTo(NEWEST));
+});
+
+test("after a long pause the log is read guided again, from what it knows", async () => {
+  await using database = await freshDatabase();
+  await read(database, { last: 120n });
+  const { source, given } = listedSource(ledger);
+  await read(database, { last: NEWEST, source });
+  expect(await guidedRanges({ sql: database.sql })).toEqual([{ first: 0n, last: NEWEST }]);
+  expect(await factsOfLog(database, NEWEST)).toEqual(factsUpTo(NEWEST));
+  // The package's publication and upgrade, and nothing else that is in the log.
+  expect(given.filter((sequence) => sequence <= 120n)).toEqual([1n, 29n]);
+});
+
+test("a reader that is stopped at any moment goes on where it was", async () => {
+  await using database = await freshDatabase();
+  let runs = 0;
+  for (let reports = 2; (await nextOf(database)) <= NEWEST; reports += 5) {
+    const stopping = new AbortController();
+    let left = reports;
+    const onProgress = () => {
+      left -= 1;
+      if (left === 0) stopping.abort();
+    };
+    await read(database, { last: NEWEST, onProgress }, stopping.signal);
+    runs += 1;
+    if (runs > 40) throw new Error(`the log expects ${await nextOf(database)}`);
+  }
+  expect(runs).toBeGreaterThan(5);
+  expect(await factsOfLog(database, NEWEST)).toEqual(factsUpTo(NEWEST));
+  expect(await foundAfter(database.sql, -1n, 1)).toEqual([]);
+});
+
+test("a log that was begun by reading every checkpoint is refused", async () => {
+  await using database = await freshDatabase();
+  await read(database, { last: 20n, guide: undefined });
+  await expect(read(database, { last: NEWEST })).rejects.toThrow(/LogNotGuided|every checkpoint/);
+  expect(await nextOf(database)).toBe(21n);
+});
