@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { CompletenessCertificate } from "../../client/completeness.ts";
-import { certificateOf, storeProof } from "../audit/complete/certificate.ts";
+import { certify, storeProof } from "../audit/complete/certificate.ts";
 import { type CoinProof, type Proof, prove } from "../audit/complete/prove.ts";
 import { acceptedBytecode } from "../ledger/contract/bytecode.ts";
 import type { LedgerIndex } from "../ledger/history/ledger-index.ts";
@@ -53,11 +53,7 @@ const completeCommand = () =>
         coin === undefined ? undefined : (await resolveCoin(write.db, coin)).coinType;
       const key = await configuredKey(config, { existing: true }).open(opened);
       const proof = await proveWith(opened, { ...options, coinType });
-      const certificates: CompletenessCertificate[] = [];
-      for (const one of proof.coins) {
-        const certificate = await certificateOf(proof, one, key);
-        if (certificate !== null) certificates.push(certificate);
-      }
+      const certificates = await certify(proof, key);
       await write.transaction(({ sql }) =>
         storeProof(sql, proof, certificates, coinType === undefined),
       );

@@ -1,13 +1,22 @@
 /** `prove`: what a node that hides, lags or upgrades in secret cannot make complete. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type CompletenessCertificate,
+  certificateFaults,
+  isCertificateSigned,
+} from "../../client/completeness.ts";
+import { isFormed } from "../../client/forms.ts";
+import { storeProof } from "../../src/audit/complete/certificate.ts";
 import { liveObjects } from "../../src/audit/complete/heads.ts";
 import { type Proof, type ProofRequest, prove } from "../../src/audit/complete/prove.ts";
+import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { completenessCheck } from "../../src/audit/watch/completeness-check.ts";
 import { acceptedBytecode } from "../../src/ledger/contract/bytecode.ts";
 import { listedSource } from "../ledger/guided/listed-source.ts";
 import { HONEST, type Lies } from "../ledger/history/lies.ts";
 import { listedDemo } from "../ledger/history/listed-demo.ts";
 import { listedIndex } from "../ledger/history/listed-index.ts";
-import { changingTransactions, losePackages, loseTransaction } from "../log/damage.ts";
+import { changingTransactions, losePackages, loseTransaction, markGuided } from "../log/damage.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 
@@ -154,4 +163,57 @@ test("without a node's lists an exhaustively read log is complete on the word of
       "that no upgrade was missed: this deployment, which read every checkpoint",
     );
   }
+});
+
+test("once guided reading has ended, certificates and what is missing are stored, once for each range", async () => {
+  const key = await openDeploymentKey(database, Buffer.alloc(32, 7));
+  await using altered = await copyOf(database);
+  let asked = 0;
+  const check = completenessCheck({
+    key,
+    signal,
+    onProved: () => undefined,
+    open: async () => {
+      asked += 1;
+      return { ...requestOf(), [Symbol.asyncDispose]: async () => undefined };
+    },
+  });
+  const stored = () =>
+    altered.sql<
+      { coin: string | null; certificate: unknown; incomplete: { version: string }[] }[]
+    >`select coin_type as coin, certificate, incomplete from completeness order by id`;
+
+  // Nothing was read guided.
+  await check.next(altered);
+  expect(asked).toBe(0);
+
+  await markGuided(altered, { first: 0n, last: 149n });
+  await check.next(altered);
+  await check.next(altered);
+  expect(asked).toBe(1);
+  const rows = await stored();
+  expect(rows.map(({ coin }) => coin)).toEqual([...coinTypes.toSorted(), null]);
+  for (const { coin, certificate, incomplete } of rows) {
+    expect(incomplete).toEqual([]);
+    if (coin === null) continue;
+    const faults = certificateFaults(certificate);
+    expect(faults).toEqual([]);
+    if (!isFormed<CompletenessCertificate>(certificate, faults)) continue;
+    expect(isCertificateSigned(certificate)).toBe(true);
+    expect(certificate.onFaith.join()).toContain("lists in memory (source), asked at");
+  }
+
+  // The next range lacks a transaction.
+  const all = await changingTransactions(altered, coinTypes);
+  const lost = all.filter(({ changedLater }) => changedLater.length > 0).at(-1);
+  if (lost === undefined) throw new Error("no transaction to lose");
+  await loseTransaction(altered, lost);
+  await markGuided(altered, { first: 150n, last: BigInt(READ - 1) });
+  // The first proof went through the log's end.
+  await check.next(altered);
+  expect(asked).toBe(1);
+  const again = await prove(altered, requestOf(), signal);
+  await altered.transaction(({ sql }) => storeProof(sql, again, [], true));
+  const whole = (await stored()).findLast(({ coin }) => coin === null);
+  expect(whole?.incomplete.map(({ version }) => version)).toContain(lost.changedLater[0]?.version);
 });

@@ -234,3 +234,9 @@ export const loseTransaction = (
 /** The log forgets every package but the original. */
 export const losePackages = (database: Pick<Database, "transaction">) =>
   alterLog(database, "truncate log_packages; update log_high_water set packages = packages[1:1]");
+
+/** A range that was read exhaustively counts as guided from now on. */
+export const markGuided = (
+  database: Pick<Database, "transaction">,
+  { first, last }: { readonly first: bigint; readonly last: bigint },
+) => alterLog(database, `insert into log_guided values (${first}, ${last})`);

@@ -21,7 +21,7 @@ class CertificateFormError extends Error {
  * The signed certificate of a complete coin; null for any other, and while the chain is unknown.
  * @throws SignerAwayError (retry), SignerAnswerError (stop), with an outside signer
  */
-export const certificateOf = async (
+const certificateOf = async (
   proof: Proof,
   coin: CoinProof,
   key: DeploymentKey,
@@ -58,6 +58,22 @@ export const certificateOf = async (
   const [fault] = certificateFaults(certificate);
   if (fault !== undefined) throw new CertificateFormError(`certificate of ${coinType}: ${fault}`);
   return certificate;
+};
+
+/**
+ * Certificates of the complete coins.
+ * @throws SignerAwayError (retry), SignerAnswerError (stop), with an outside signer
+ */
+export const certify = async (
+  proof: Proof,
+  key: DeploymentKey,
+): Promise<readonly CompletenessCertificate[]> => {
+  const certificates: CompletenessCertificate[] = [];
+  for (const coin of proof.coins) {
+    const certificate = await certificateOf(proof, coin, key);
+    if (certificate !== null) certificates.push(certificate);
+  }
+  return certificates;
 };
 
 const objectOf = ({ coinType, objectId, version, from, what }: Gap): IncompleteObject => ({
