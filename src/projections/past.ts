@@ -60,7 +60,7 @@ export class BetweenReadError extends NotYetIndexedError {
         ? [`checkpoint ${asked.checkpoint}`, "its time and digest are"]
         : [`the end of second ${asked.unixSeconds}`, "its checkpoint is"];
     super(
-      `${what} lies between two checkpoints that were read, and ${its} not known yet; the indexing process is asked for it: ask again in a few seconds`,
+      `${what} lies between two checkpoints that were read, and ${its} not known yet; the indexing process (start or index) is asked for it: ask again in a few seconds`,
     );
     this.asked = asked;
   }

@@ -101,7 +101,7 @@ test("without one who finds it, a moment between is not indexed yet, and the err
   const second = await secondOf(88n);
   expect(await ask('atCheckpoint: "88"')).toMatchObject({
     message:
-      "checkpoint 88 lies between two checkpoints that were read, and its time and digest are not known yet; the indexing process is asked for it: ask again in a few seconds",
+      "checkpoint 88 lies between two checkpoints that were read, and its time and digest are not known yet; the indexing process (start or index) is asked for it: ask again in a few seconds",
     extensions: { code: "NOT_YET_INDEXED" },
   });
   expect((await ask(`atTimestamp: "${second}"`))?.message).toContain(
