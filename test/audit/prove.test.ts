@@ -217,3 +217,13 @@ test("once guided reading has ended, certificates and what is missing are stored
   const whole = (await stored()).findLast(({ coin }) => coin === null);
   expect(whole?.incomplete.map(({ version }) => version)).toContain(lost.changedLater[0]?.version);
 });
+
+test("a node or a witness of another chain is refused: it would make every object look gone", async () => {
+  const stranger = { ...listedIndex(ledger), chainId: async () => "another" };
+
+  await expect(proven({}, { index: stranger })).rejects.toThrow(/is of chain another, and the log/);
+  await expect(proven({}, { witness: stranger })).rejects.toMatchObject({
+    name: "IndexOfOtherChainError",
+    remedy: "stop",
+  });
+});

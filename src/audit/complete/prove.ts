@@ -7,6 +7,7 @@ import type { Database, Sql } from "../../database/connect.ts";
 import type { AcceptedBytecode } from "../../ledger/contract/bytecode.ts";
 import { TREASURY } from "../../ledger/contract/names.ts";
 import { PROFILE } from "../../ledger/contract/profile.ts";
+import { checkChainOf } from "../../ledger/history/history-errors.ts";
 import type { LedgerIndex } from "../../ledger/history/ledger-index.ts";
 import type { Verification } from "../../ledger/reading/proving.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
@@ -76,7 +77,7 @@ const MOST_GAPS = 10;
 
 /**
  * Reads all facts of the coins: about a minute per ten million.
- * @throws NothingToProveError (stop), errors of the source and the lists
+ * @throws NothingToProveError (stop), IndexOfOtherChainError (stop), errors of the source and lists
  */
 export const prove = async (
   database: Pick<Database, "sql" | "session">,
@@ -88,6 +89,10 @@ export const prove = async (
   const { sql } = session;
   const log = await readHighWater(sql);
   if (log?.last == null) throw new NothingToProveError("the log is empty: nothing was read yet");
+  // A node of another chain serves none of the objects: all would count as gone.
+  for (const node of [request.index, request.witness]) {
+    if (node !== null) await checkChainOf(node, log.chainId, signal);
+  }
   const { through: asked = log.last.sequence } = request;
   const through = await checkpointMark({ sql }, asked);
   if (through === null || asked > log.last.sequence) {

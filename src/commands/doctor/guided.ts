@@ -28,7 +28,7 @@ export const checkGuided = async (
     return [ok("no full node is named; guided reading would need one (INDEX_SOURCE)")];
   }
   // What is only possible is no fault; what the settings ask for must work.
-  const isWanted = !config.ledgerSources.includes(indexSource);
+  const isWanted = config.reading === "guided" || !config.ledgerSources.includes(indexSource);
   const { packages, firstCheckpoint, source: unused } = await openLedger(config, logger);
   await unused.close();
   const index = await openLedgerIndex(config, logger, { retry: ONCE });

@@ -17,6 +17,7 @@ import { liveObjects } from "../../log/live-objects.ts";
 import { allCommittees } from "../../log/proofs.ts";
 import { lowest } from "../../values/bigints.ts";
 import { canonicalAddress } from "../../values/move-type.ts";
+import { checkChainOf } from "../history/history-errors.ts";
 import type { LedgerIndex, ListedRange } from "../history/ledger-index.ts";
 import { unpackCommittee } from "../proof/committee.ts";
 import { CommitteeError } from "../proof/proof-errors.ts";
@@ -49,6 +50,8 @@ export const guideWith =
   ({ index, concurrency, above = GUIDED_ABOVE }: Guided): Guide =>
   async (from, signal) => {
     const { log, database, source, last } = from;
+    // Another chain's lists name nothing of this one.
+    await checkChainOf(index, (await log.highWater()).chainId, signal);
     for (;;) {
       signal.throwIfAborted();
       const { nextCheckpoint: first, last: mark } = await log.highWater();

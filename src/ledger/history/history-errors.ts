@@ -1,5 +1,6 @@
 import type { Remedy } from "../../waiting/remedy.ts";
 import { SourceError } from "../sources/source-errors.ts";
+import type { LedgerIndex } from "./ledger-index.ts";
 
 /** The node has no lists. Stop; name another node, or read every checkpoint. */
 export class HistoryIndexMissingError extends Error {
@@ -45,3 +46,29 @@ export class IndexStuckError extends SourceError {
     );
   }
 }
+
+/** INDEX_SOURCE or WITNESS_SOURCE is of another chain than the log. Stop; name another node. */
+export class IndexOfOtherChainError extends Error {
+  override readonly name = "IndexOfOtherChainError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(node: string, its: string, due: string) {
+    super(
+      `${node} is of chain ${its}, and the log of chain ${due}: its lists and versions say nothing about this ledger. Name a node of the log's chain (INDEX_SOURCE, WITNESS_SOURCE)`,
+    );
+  }
+}
+
+/**
+ * @param due chain of the log; null: unknown, and nothing is compared
+ * @throws IndexOfOtherChainError (stop)
+ */
+export const checkChainOf = async (
+  node: Pick<LedgerIndex, "description" | "chainId">,
+  due: string | null,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (due === null) return;
+  const its = await node.chainId(signal);
+  if (its !== due) throw new IndexOfOtherChainError(node.description, its, due);
+};

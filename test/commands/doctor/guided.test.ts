@@ -58,10 +58,12 @@ test("without an index it is a fault only where the settings ask for one", async
 
   const asSource = await examined({ LEDGER_SOURCE: node.setting });
   const asIndex = await examined({ LEDGER_SOURCE: archive.setting, INDEX_SOURCE: node.setting });
+  const asGuide = await examined({ LEDGER_SOURCE: node.setting, READING: "guided" });
 
   expect(asSource.lines.join()).toMatch(/^ok .*does not list.*only guided reading needs that/);
   expect(asIndex.lines.join()).toMatch(/^fail .*does not list .*INDEX_SOURCE/);
   expect(asIndex.code).toBe(1);
+  expect(asGuide.lines.join()).toMatch(/^fail .*does not list .*INDEX_SOURCE/);
 });
 
 test("lists that begin after the contract, or of another chain, are named", async () => {

@@ -128,3 +128,12 @@ test("a log that was begun by reading every checkpoint is refused", async () => 
   await expect(read(database, { last: NEWEST })).rejects.toThrow(/LogNotGuided|every checkpoint/);
   expect(await nextOf(database)).toBe(21n);
 });
+
+test("lists of another chain are refused before anything is read by them", async () => {
+  await using database = await freshDatabase();
+  const index = { ...listedIndex(ledger, HONEST), chainId: async () => "another" };
+  const reading = read(database, { last: NEWEST, guide: guideWith({ index }) });
+
+  await expect(reading).rejects.toThrow(/is of chain another, and the log of chain/);
+  expect(await nextOf(database)).toBe(0n);
+});
