@@ -81,16 +81,19 @@ def columns(fact, checkpoint, time):
 
 def chained(before, chunk):
     """The chain of facts after a chunk."""
-    first, times, digests = one(chunk, 1, 0), one(chunk, 2, b""), one(chunk, 3, b"")
+    times, digests = one(chunk, 2, b""), one(chunk, 3, b"")
+    runs = [(one(run, 1, 0), one(run, 2, 0)) for run in map(fields, chunk.get(8, []))]
+    whole = [(one(chunk, 1, 0), len(times) // 8)]
+    checkpoints = [first + at for first, count in runs or whole for at in range(count)]
     by_place = {}
     for fact in map(fields, chunk.get(4, [])):
         by_place.setdefault(one(fact, 1, 0), []).append(fact)
     for place in sorted(by_place):
         (time,) = struct.unpack_from(">Q", times, place * 8)
         facts = sorted(by_place[place], key=order)
-        own = hashlib.sha256(b"".join(columns(fact, first + place, time) for fact in facts)).digest()
+        own = hashlib.sha256(b"".join(columns(fact, checkpoints[place], time) for fact in facts)).digest()
         digest = base58(digests[place * 32 : place * 32 + 32]).encode()
-        before = hashlib.sha256(before + struct.pack(">QQ", first + place, time) + digest + own).digest()
+        before = hashlib.sha256(before + struct.pack(">QQ", checkpoints[place], time) + digest + own).digest()
     return before
 
 

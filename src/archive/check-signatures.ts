@@ -5,8 +5,9 @@
 import { prepared, readProof } from "../audit/verify/check-proofs.ts";
 import { type Committee, packMembers, unpackCommittee } from "../ledger/proof/committee.ts";
 import { committeeAfter } from "../ledger/proof/prover.ts";
-import { markIn } from "../log/block.ts";
-import type { AppendBatch, StretchProof } from "../log/fact.ts";
+import { markIn, nextAfter } from "../log/block.ts";
+import type { AppendBatch, BlockPiece, StretchProof } from "../log/fact.ts";
+import { highest, lowest } from "../values/bigints.ts";
 
 /** A signature, or a committee, is wrong; the message says which. */
 export class SignatureFault extends Error {
@@ -26,6 +27,8 @@ export type SignatureCheck = {
   unsigned(last: bigint): readonly Span[];
 };
 
+const spanOf = (piece: BlockPiece): Span => ({ first: piece.first, last: nextAfter(piece) - 1n });
+
 type Span = { readonly first: bigint; readonly last: bigint };
 
 /**
@@ -44,6 +47,19 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
   let due = begin;
   let newest: StretchProof | undefined;
   const gaps: Span[] = [];
+
+  /** Checkpoints that were read from `due` up to `last`, which no signature claims. */
+  const noteUnsigned = (last: bigint, { first, guided, blocks }: AppendBatch) => {
+    if (last < due) return;
+    const read = guided
+      ? [{ first: due, last: first - 1n }, ...blocks.map(spanOf)]
+      : [{ first: due, last }];
+    for (const span of read) {
+      const unsigned = { first: highest(due, span.first), last: lowest(last, span.last) };
+      if (unsigned.first <= unsigned.last) gaps.push(unsigned);
+    }
+    due = last + 1n;
+  };
 
   const verifierOf = async (epoch: bigint, { committees = [] }: AppendBatch) => {
     if (current?.committee.epoch === epoch) return current;
@@ -70,7 +86,10 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
     if (newest !== undefined && epoch < newest.epoch) {
       throw new Error(`it is of epoch ${epoch}, after one of epoch ${newest.epoch}`);
     }
-    if (firstCheckpoint > due) gaps.push({ first: due, last: firstCheckpoint - 1n });
+    if (batch.guided && firstCheckpoint !== lastCheckpoint) {
+      throw new Error(`it is said to cover checkpoints from ${firstCheckpoint} on, read guided`);
+    }
+    noteUnsigned(firstCheckpoint - 1n, batch);
     due = lastCheckpoint + 1n;
     newest = proof;
     const certified = readProof(proof);
@@ -114,6 +133,8 @@ export const createSignatureCheck = (given: Committee | null, begin: bigint): Si
           throw fault(cause instanceof Error ? cause.message : String(cause), { cause });
         });
       }
+      // A stretch goes on in the next chunk, unless each checkpoint has a signature of its own.
+      if (batch.guided) noteUnsigned(last.sequence, batch);
       for (const { epoch, members } of committees) {
         const right = named.get(epoch);
         if (right === undefined || Buffer.from(right).equals(members)) continue;

@@ -4,6 +4,7 @@ import { canonicalJson } from "../../client/canonical-json.ts";
 import { signedLogHead } from "../../client/verify-log-head.ts";
 import { isSigned } from "../audit/sequence/deployment-key.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
+import { countOf } from "../log/block.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { createRawFilesCheck } from "./check-raw.ts";
 import { createSignatureCheck, SignatureFault } from "./check-signatures.ts";
@@ -81,6 +82,7 @@ export const verifyArchive = async (
   };
   const signed = createSignatureCheck(trust.committee ?? null, manifest.first);
   const raw = createRawFilesCheck(folder, manifest);
+  let guided: { readonly first: bigint; readonly last: bigint; readonly read: number } | undefined;
   for await (const { file, batch } of readChunks(folder, manifest, { signal, onLink })) {
     await signed.check(batch).catch((error: unknown) => {
       if (!(error instanceof SignatureFault)) throw error;
@@ -90,6 +92,11 @@ export const verifyArchive = async (
       checkHeadHash(folder, head, headHash);
     }
     await raw.check(batch);
+    if (batch.guided) {
+      const read = batch.blocks.reduce((sum, block) => sum + (countOf(block) ?? 0), 0);
+      const { first = batch.first, read: before = 0 } = guided ?? {};
+      guided = { first, last: batch.last.sequence, read: before + read };
+    }
     onProgress(file.last + 1n, nextOf(manifest));
   }
   const { signatures, trusted } = signed;
@@ -108,6 +115,11 @@ export const verifyArchive = async (
   ];
   const faith = [
     ...faithIn(manifest, trust),
+    ...(guided === undefined
+      ? []
+      : [
+          `checkpoints ${guided.first} to ${guided.last} were read guided, ${guided.read} of them: that no other concerns the contract (\`prove complete\` shows it once they are imported)`,
+        ]),
     ...(unsigned.length === 0
       ? []
       : [`checkpoints ${shown.join(", ")}: no signature of the validators covers them`]),

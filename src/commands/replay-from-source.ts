@@ -12,6 +12,7 @@ import { loadBls } from "../ledger/proof/bls.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import { CommitteeError } from "../ledger/proof/proof-errors.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
+import { guidedRanges, partsOf } from "../log/guided.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
 import { LOG_READ, noteReplay } from "../pipelines/replay/progress.ts";
 import type { Comparison } from "../pipelines/replay/replay.ts";
@@ -129,7 +130,9 @@ export const replayFromSource = async (options: FromSource): Promise<void> => {
   const { found } = reading;
   const isVerified = signatures !== null;
   const sources = config.ledgerSources;
-  const details = recordOf({ chainId, sources, began, isVerified, found, comparisons });
+  const ranges = await guidedRanges(write);
+  const guided = [...partsOf(found, ranges)].filter((part) => part.guided);
+  const details = recordOf({ chainId, sources, began, isVerified, found, guided, comparisons });
   const record = await signedAct(write, key, { command: "replay", details, on: "deployment" });
   await kept.end();
   if (rowsInWords === undefined) printJson({ record, log: found, rows: comparisons });

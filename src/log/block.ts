@@ -65,6 +65,20 @@ export const markAt = (
   digest: base58(digests, index * DIGEST_BYTES),
 });
 
+/** Runs of these ascending checkpoints. */
+export const piecesOf = (marks: Iterable<CheckpointMark>): readonly BlockPiece[] => {
+  const pieces: { readonly first: bigint; readonly builder: BlockBuilder }[] = [];
+  for (const mark of marks) {
+    let last = pieces.at(-1);
+    if (last === undefined || last.first + BigInt(last.builder.count) !== mark.sequence) {
+      last = { first: mark.sequence, builder: createBlockBuilder() };
+      pieces.push(last);
+    }
+    last.builder.add(mark);
+  }
+  return pieces.map(({ first, builder }) => ({ first, ...builder.packed() }));
+};
+
 /** A checkpoint of these ascending pieces; null when none has it. */
 export const markIn = (
   pieces: readonly BlockPiece[],

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** A guided log is checked as one that was read whole: what is not read is not missing, what was read cannot go. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -8,6 +9,7 @@ import { logCheck } from "../../src/audit/watch/log-check.ts";
 import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { keepSummaries } from "../../src/log/guided.ts";
 import { runCommand } from "../commands/run-command.ts";
+import { rowsOfLog } from "../log/contents.ts";
 import { alterLog } from "../log/damage.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
@@ -16,6 +18,8 @@ import { type GuidedDemo, guidedDemo } from "./guided-demo.ts";
 /** Guided through here, then whole. */
 const GUIDED = 150;
 const LAST = 169;
+
+const masterKey = randomBytes(32);
 
 let demo: GuidedDemo;
 let database: TestDatabase;
@@ -29,7 +33,7 @@ beforeAll(async () => {
   await demo.append(database, 60, GUIDED);
   const { code, stderr } = await runCommand(["index", "--last", `${LAST}`], settings);
   expect(code, stderr).toBe(0);
-  const key = await openDeploymentKey(database, randomBytes(32));
+  const key = await openDeploymentKey(database, masterKey);
   await signHead(database.sql, key);
   const entries = createChainEntries(key);
   while (!(await entries.next(database)).ended);
@@ -55,6 +59,9 @@ test("an untouched guided log is whole, and so are summaries between", async () 
   const { code, stdout } = await verify();
   expect(code, stdout).toBe(0);
   expect(stdout).toMatch(/^the log is intact through checkpoint 169/);
+  expect(stdout).toContain(
+    "taken on faith: that no checkpoint of 0 to 150 concerns the contract but those",
+  );
   const json = JSON.parse((await verify(database.url, "--json")).stdout);
   expect(json).toMatchObject({ holds: true, faults: [] });
   expect(json.signatures).toBeGreaterThan(
@@ -170,4 +177,95 @@ test.each([
   const { code, stdout } = await verify(copied.url);
   expect(code).toBe(1);
   expect(stdout).toMatch(/log_summaries: checkpoint \d+ /);
+});
+
+const FACT = "checkpoint, transaction, kind, index";
+const some = (table: string, order: string, where: string) =>
+  `ctid = (select ctid from ${table} where ${where} order by ${order} limit 1 offset 3)`;
+
+test.each([
+  [
+    "a fact's sender",
+    `update log_facts set sender = '0xbad' where ${some("log_facts", FACT, "checkpoint < 60")}`,
+  ],
+  ["a deleted fact", `delete from log_facts where ${some("log_facts", FACT, "checkpoint < 60")}`],
+  [
+    "a deleted metadata object",
+    "delete from log_facts where ctid = (select ctid from log_facts where name like 'coin%' and checkpoint < 60 order by checkpoint limit 1)",
+  ],
+  [
+    "all facts of a checkpoint deleted",
+    `with one as (select max(checkpoint) as at from log_checkpoints where checkpoint < 60)
+     delete from log_facts where checkpoint = (select at from one)`,
+  ],
+  ["a deleted block", `delete from log_blocks where first_checkpoint = ${MIDDLE}`],
+  [
+    "a deleted block with its link",
+    `with gone as (delete from log_blocks where first_checkpoint = ${MIDDLE} returning first_checkpoint)
+     delete from log_block_chain where first_checkpoint in (select first_checkpoint from gone)`,
+  ],
+  [
+    "another digest",
+    `update log_blocks set digests = set_byte(digests, 3, get_byte(digests, 3) # 1) where first_checkpoint = ${MIDDLE}`,
+  ],
+  [
+    "another input version",
+    "update log_inputs set version = version + 1 where ctid = (select ctid from log_inputs where checkpoint < 60 and version is not null order by checkpoint limit 1)",
+  ],
+])("%s in a guided range is mended from the ledger", async (_, statement) => {
+  await using copied = await copyOf(database);
+  const whole = await rowsOfLog(copied);
+  await alterLog(copied, statement);
+  const own = {
+    ...settings,
+    DATABASE_URL: copied.url,
+    DATA_DIR: folder.path,
+    CALLBACK_MASTER_KEY: masterKey.toString("base64"),
+  };
+  const mend = ["verify", "--log", "--mend", "--by", "Ada Byron", "--because", "a bad disk"];
+  const { code, stdout, stderr } = await runCommand([...mend, "--retry-for", "0"], own);
+  expect(code, stdout + stderr).toBe(0);
+  expect(await rowsOfLog(copied)).toEqual(whole);
+  expect(await verify(copied.url)).toMatchObject({ code: 0 });
+});
+
+test("read again from a source, a guided log is compared where it was read", async () => {
+  const again = ["--source", settings.LEDGER_SOURCE ?? ""];
+  const { code, stdout, stderr } = await verify(database.url, ...again, "--json");
+  expect(code, stdout + stderr).toBe(0);
+  const { source } = JSON.parse(stdout);
+  const read = demo.read.filter((sequence) => sequence <= GUIDED).length;
+  expect(source).toMatchObject({ checkpoints: read + LAST - GUIDED, gaps: [], ended: true });
+  await using copied = await copyOf(database);
+  await alterLog(
+    copied,
+    `update log_facts set sender = '0xbad' where ${some("log_facts", FACT, "checkpoint < 60")}`,
+  );
+  const altered = await verify(copied.url, ...again);
+  expect(altered.code).toBe(1);
+  expect(altered.stdout).toMatch(/sender is 0xbad, the ledger has 0x/);
+});
+
+test("projections of a guided log are reconciled, replayed and swapped", async () => {
+  await using copied = await copyOf(database);
+  const own = {
+    ...settings,
+    DATABASE_URL: copied.url,
+    DATA_DIR: folder.path,
+    CALLBACK_MASTER_KEY: masterKey.toString("base64"),
+  };
+  const commands = [
+    ["reconcile"],
+    ["replay"],
+    ["replay", "--swap"],
+    ["reconcile"],
+    ["replay", "--from", "source", "--json"],
+  ];
+  for (const command of commands) {
+    const { code, stdout, stderr } = await runCommand(command, own);
+    expect(code, `${command.join(" ")}: ${stdout}${stderr}`).toBe(0);
+    if (!command.includes("source")) continue;
+    const { details } = JSON.parse(stdout).record;
+    expect(details).toMatchObject({ result: "identical", readGuided: "0 to 150" });
+  }
 });

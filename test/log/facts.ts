@@ -1,15 +1,10 @@
 /** Facts and batches for tests of the log and of pipelines: plain, small, one coin type. */
 import { createHash } from "node:crypto";
-import { createBlockBuilder } from "../../src/log/block.ts";
-import type {
-  AppendBatch,
-  Block,
-  BlockPiece,
-  CheckpointMark,
-  Fact,
-  ReadFact,
-} from "../../src/log/fact.ts";
+import { createBlockBuilder, piecesOf } from "../../src/log/block.ts";
+import type { AppendBatch, Block, CheckpointMark, Fact, ReadFact } from "../../src/log/fact.ts";
 import { base58 } from "../../src/values/base58.ts";
+
+export { piecesOf };
 
 export const PACKAGE = `0x${"5e".repeat(32)}`;
 export const COIN = `0x${"c0".repeat(32)}::acme::ACME`;
@@ -68,17 +63,6 @@ export const blockOf = (marks: Iterable<CheckpointMark>): Block => {
   const builder = createBlockBuilder();
   for (const one of marks) builder.add(one);
   return builder.packed();
-};
-
-/** Runs of these ascending checkpoints. */
-export const piecesOf = (marks: Iterable<CheckpointMark>): readonly BlockPiece[] => {
-  const pieces: CheckpointMark[][] = [];
-  for (const one of marks) {
-    const last = pieces.at(-1);
-    if (last?.at(-1)?.sequence === one.sequence - 1n) last.push(one);
-    else pieces.push([one]);
-  }
-  return pieces.map((piece) => ({ first: piece[0]?.sequence ?? 0n, ...blockOf(piece) }));
 };
 
 /** The marks of checkpoints `first` to `last`. */

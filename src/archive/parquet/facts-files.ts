@@ -54,6 +54,8 @@ const readPart = (sql: Sql, { from, last, most }: Part) => {
       read += batch.facts.length;
       if (read >= most) return;
     }
+    // Nothing was read after it.
+    through = last;
   }
   return { rows: rows(), through: () => through };
 };

@@ -1,10 +1,11 @@
 /** Rows that the log has to have of the times and digests of checkpoints. */
 import type { Sql } from "../../database/connect.ts";
-import { blockRows, createBlockBuilder } from "../../log/block.ts";
+import { blockRows, piecesOf } from "../../log/block.ts";
 import { blockLinks } from "../../log/block-chain.ts";
 import { START } from "../../log/chain-hash.ts";
 import { type BlocksPlace, checkBlocks } from "../../log/check-blocks.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
+import { guidedRanges, partsOf } from "../../log/guided.ts";
 import { logBlockChain, logBlocks } from "../../log/tables.ts";
 import { type Change, changesOf, storedRows } from "./rows.ts";
 
@@ -27,12 +28,53 @@ export const regionOf = async (
   return { from: row?.from ?? first, to: row?.to ?? next };
 };
 
+/**
+ * Checkpoints of a region that the log has to have: all of those that were read whole, and of those
+ * that were read guided each that has a proof.
+ */
+export const dueIn = async (
+  sql: Sql,
+  { from, to }: BlockRegion,
+): Promise<readonly BlockRegion[]> => {
+  const due: BlockRegion[] = [];
+  for (const part of partsOf({ first: from, last: to - 1n }, await guidedRanges({ sql }))) {
+    if (!part.guided) {
+      due.push({ from: part.first, to: part.last + 1n });
+      continue;
+    }
+    const proven = await sql<{ at: bigint }[]>`
+      select last_checkpoint as at from log_proofs
+      where last_checkpoint between ${part.first} and ${part.last} order by 1`;
+    for (const { at } of proven) {
+      const last = due.at(-1);
+      if (last?.to === at) due[due.length - 1] = { ...last, to: at + 1n };
+      else due.push({ from: at, to: at + 1n });
+    }
+  }
+  return due;
+};
+
 /** Links whose blocks were deleted: the check of blocks may take them for checkpoints that are not filled in. */
 export const strayLinks = async (sql: Sql): Promise<readonly bigint[]> => {
   const rows = await sql<{ checkpoint: bigint }[]>`
     select first_checkpoint as checkpoint
     from log_block_chain c left join log_blocks b using (first_checkpoint)
     where b.first_checkpoint is null order by 1 limit 200`;
+  return rows.map(({ checkpoint }) => checkpoint);
+};
+
+/** Checkpoints that were read guided and have a proof, but no block. */
+export const strayProofs = async (sql: Sql): Promise<readonly bigint[]> => {
+  const rows = await sql<{ checkpoint: bigint }[]>`
+    select p.last_checkpoint as checkpoint
+    from log_guided g
+    join log_proofs p on p.last_checkpoint between g.first_checkpoint and g.last_checkpoint
+    left join lateral (
+      select first_checkpoint + count as next from log_blocks
+      where first_checkpoint <= p.last_checkpoint order by first_checkpoint desc limit 1
+    ) as block on true
+    where block.next is null or block.next <= p.last_checkpoint
+    order by 1 limit 200`;
   return rows.map(({ checkpoint }) => checkpoint);
 };
 
@@ -54,7 +96,7 @@ const placeBefore = async (sql: Sql, from: bigint): Promise<BlocksPlace> => {
 
 /**
  * Differences between the blocks of a region and its checkpoints as they were read again.
- * @param marks all of the region, ascending
+ * @param marks all of the region that the log has to have, ascending
  */
 export const blockChanges = async (
   sql: Sql,
@@ -64,13 +106,11 @@ export const blockChanges = async (
   const where = "first_checkpoint >= $1 and first_checkpoint < $2";
   const stored = await storedRows(sql, logBlocks, where, [from, to]);
   const chained = await storedRows(sql, logBlockChain, where, [from, to]);
-  const builder = createBlockBuilder();
-  for (const mark of marks) builder.add(mark);
-  const block = builder.packed();
+  const pieces = piecesOf(marks);
   const before = await placeBefore(sql, from);
   const made = (filled: boolean) => {
     const follows = before.next !== null && before.filled === filled;
-    const rows = blockRows([{ first: from, ...block }], {
+    const rows = blockRows(pieces, {
       reachedMs: follows ? before.reachedMs : 0n,
       filled,
     });

@@ -11,6 +11,8 @@ import type { ReadCheckpoint } from "../../ledger/reading/read.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { checkStretch } from "../../log/check-chain.ts";
+import { type CheckpointRange, guidedRanges } from "../../log/guided.ts";
+import { proofOf } from "../../log/proofs.ts";
 import {
   logBlockChain,
   logBlocks,
@@ -25,9 +27,19 @@ import {
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { type Blocker, discardRun, exchanging } from "../../pipelines/replay/tables.ts";
 import { recordAct } from "../sequence/acts.ts";
+import { asLogged } from "../verify/as-logged.ts";
 import { type LogRange, logRange } from "../verify/blocks-and-packages.ts";
+import { readProof } from "../verify/check-proofs.ts";
 import type { SourceSignatures } from "../verify/source-signatures.ts";
-import { type BlockRegion, blockChanges, regionFault, regionOf, strayLinks } from "./block-rows.ts";
+import {
+  type BlockRegion,
+  blockChanges,
+  dueIn,
+  regionFault,
+  regionOf,
+  strayLinks,
+  strayProofs,
+} from "./block-rows.ts";
 import { checkpointChanges } from "./checkpoint-rows.ts";
 import { readAgain } from "./read-again.ts";
 import { MendRefusedError } from "./refused.ts";
@@ -86,14 +98,19 @@ export const mendLog = async (mending: Mending): Promise<readonly Change[]> => {
   }
   const inLog = (checkpoint: bigint) => checkpoint >= range.first && checkpoint < range.next;
   const rowsAt = ascending(new Set([...mending.rowsAt, ...mending.blocksAt])).filter(inLog);
-  const strays = await strayLinks(on.sql);
+  const strays = [...(await strayLinks(on.sql)), ...(await strayProofs(on.sql))];
   const regions = await regionsOf(on.sql, [...mending.blocksAt, ...strays], range);
+  const due: BlockRegion[] = [];
+  for (const region of regions) due.push(...(await dueIn(on.sql, region)));
+  assertFew(due);
   const isMended = (checkpoint: bigint) =>
-    regions.some(({ from, to }) => checkpoint >= from && checkpoint < to);
+    due.some(({ from, to }) => checkpoint >= from && checkpoint < to);
   const reads = new Map<bigint, ReadCheckpoint>();
   const needed = new Set(rowsAt);
-  for (const part of rangesOf(rowsAt, regions, range)) {
-    const read = await readAgain({ sql: on.sql, source, signatures, needed, signal }, part);
+  const guided = await guidedRanges(on);
+  for (const part of rangesOf(rowsAt, due, range, guided)) {
+    const again = await readAgain({ sql: on.sql, source, signatures, needed, signal }, part);
+    const read = await asLogged(on.sql, again);
     await assertFits(on.sql, read, isMended, source);
     for (const one of read) reads.set(one.mark.sequence, one);
   }
@@ -117,33 +134,44 @@ const regionsOf = async (
     if (last !== undefined && checkpoint < last.to) continue;
     regions.push(await regionOf(sql, checkpoint, range));
   }
-  const count = regions.reduce((sum, { from, to }) => sum + (to - from), 0n);
-  if (count > MOST_OF_BLOCKS) {
-    throw new MendRefusedError(
-      `the times and digests of ${count} checkpoints are wrong, more than the ${MOST_OF_BLOCKS} that are mended at once: restore a backup, or index the chain into an empty database`,
-    );
-  }
   return regions;
+};
+
+/** @throws MendRefusedError (stop) */
+const assertFew = (due: readonly BlockRegion[]): void => {
+  const count = due.reduce((sum, { from, to }) => sum + (to - from), 0n);
+  if (count <= MOST_OF_BLOCKS) return;
+  throw new MendRefusedError(
+    `the times and digests of ${count} checkpoints are wrong, more than the ${MOST_OF_BLOCKS} that are mended at once: restore a backup, or index the chain into an empty database`,
+  );
 };
 
 /** Checkpoints between two ranges that are read, too: a source begins slower than it goes on. */
 const NEAR = 32n;
 
-/** What has to be read, with the checkpoint on each side, which has to fit the log. */
+/**
+ * What has to be read, with the checkpoint on each side, which has to fit the log; not where the log
+ * was read guided, as each checkpoint has a proof of its own there.
+ */
 const rangesOf = (
   rowsAt: readonly bigint[],
-  regions: readonly BlockRegion[],
+  due: readonly BlockRegion[],
   { first, next }: LogRange,
+  guided: readonly CheckpointRange[],
 ) => {
+  const isGuided = (at: bigint) => guided.some((range) => range.first <= at && range.last >= at);
   const wanted = [
     ...rowsAt.map((checkpoint) => ({ from: checkpoint, to: checkpoint + 1n })),
-    ...regions.filter(({ from }) => from >= first),
+    ...due.filter(({ from }) => from >= first),
   ].sort((a, b) => (a.from < b.from ? -1 : 1));
   const ranges: { first: bigint; last: bigint }[] = [];
   for (const { from, to } of wanted) {
-    const [begin, end] = [from > first ? from - 1n : from, to < next ? to : to - 1n];
+    const hasBefore = from > first && !isGuided(from - 1n);
+    const hasAfter = to < next && !isGuided(to - 1n);
+    const [begin, end] = [hasBefore ? from - 1n : from, hasAfter ? to : to - 1n];
     const before = ranges.at(-1);
-    if (before === undefined || begin > before.last + NEAR) {
+    const near = isGuided(begin) ? 1n : NEAR;
+    if (before === undefined || begin > before.last + near) {
       ranges.push({ first: begin, last: end });
     } else if (end > before.last) before.last = end;
   }
@@ -185,6 +213,9 @@ const digestsOf = async (sql: Sql, checkpoint: bigint): Promise<readonly string[
     select digest from log_checkpoints where checkpoint = ${checkpoint}
     union all
     select last_digest from log_high_water where last_checkpoint = ${checkpoint}`;
+  const proof = await proofOf(sql, checkpoint);
+  const proven = proof?.lastCheckpoint === checkpoint ? readProof(proof) : null;
+  if (proven !== null && typeof proven !== "string") rows.push({ digest: proven.header.digest });
   const stored = rows.map(({ digest }) => digest);
   return [...new Set(mark === null ? stored : [mark.digest, ...stored])];
 };

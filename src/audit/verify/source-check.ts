@@ -9,8 +9,12 @@ import {
   CheckpointMissingError,
   CheckpointPrunedError,
 } from "../../ledger/sources/source-errors.ts";
+import { nextAfter } from "../../log/block.ts";
+import { blocksBetween } from "../../log/blocks.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
+import { guidedRanges, partsOf } from "../../log/guided.ts";
 import { pause } from "../../waiting/backoff.ts";
+import { asLogged } from "./as-logged.ts";
 import { compareStretch, type SourceFault } from "./source-compare.ts";
 import type { SourceSignatures } from "./source-signatures.ts";
 
@@ -80,9 +84,9 @@ export const checkAgainstSource = async (
   });
 
   const compare = async (): Promise<void> => {
-    const found = await compareStretch(sql, gathered);
-    faults.push(...found);
-    const facts = gathered.reduce((sum, one) => sum + one.facts.length, 0);
+    const logged = await asLogged(sql, gathered);
+    faults.push(...(await compareStretch(sql, logged)));
+    const facts = logged.reduce((sum, one) => sum + one.facts.length, 0);
     counts = { checkpoints: counts.checkpoints + gathered.length, facts: counts.facts + facts };
     gathered = [];
     comparedMs = performance.now();
@@ -130,29 +134,47 @@ export const checkAgainstSource = async (
 
   const newest = (await source.latest(signal)) ?? -1n;
   const end = newest < last ? newest : last;
-  while (through < end && faults.length < mostFaults && !signal.aborted) {
-    try {
-      const range = { first: through + 1n, last: end, gaps: true };
-      for await (const raw of source.checkpoints(range, signal)) {
-        if (raw.sequence > through + 1n) {
-          const what = leavesOut ?? `${source.description} went on with ${raw.sequence}`;
-          await skip(raw.sequence - 1n, what);
+  const isStopped = () => signal.aborted || faults.length >= mostFaults;
+  const readTo = async (to: bigint): Promise<void> => {
+    while (through < to && !isStopped()) {
+      try {
+        const range = { first: through + 1n, last: to, gaps: true };
+        for await (const raw of source.checkpoints(range, signal)) {
+          if (raw.sequence > through + 1n) {
+            const what = leavesOut ?? `${source.description} went on with ${raw.sequence}`;
+            await skip(raw.sequence - 1n, what);
+          }
+          await take(raw);
+          if (faults.length >= mostFaults) break;
         }
-        await take(raw);
-        if (faults.length >= mostFaults) break;
+        if (through < to && !isStopped()) {
+          await skip(to, leavesOut ?? `${source.description} ended there`);
+        }
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        await compare();
+        const next = await nextThere(source, through + 1n, to, signal);
+        await skip(next === null ? to : next - 1n, error.message);
       }
-      if (through < end && faults.length < mostFaults && !signal.aborted) {
-        await skip(end, leavesOut ?? `${source.description} ended there`);
-      }
-    } catch (error) {
-      if (!isGone(error)) throw error;
-      await compare();
-      const next = await nextThere(source, through + 1n, end, signal);
-      await skip(next === null ? end : next - 1n, error.message);
     }
+  };
+  for (const part of partsOf({ first, last: end }, await guidedRanges({ sql }))) {
+    if (!part.guided) {
+      await readTo(part.last);
+      continue;
+    }
+    for (const piece of await blocksBetween(sql, part.first, part.last)) {
+      if (isStopped()) break;
+      // Those between were not read: they are neither compared nor missing.
+      await signatures?.close(signal);
+      through = piece.first - 1n;
+      await readTo(nextAfter(piece) - 1n);
+    }
+    await signatures?.close(signal);
+    if (!isStopped()) through = part.last;
   }
   await compare();
-  const stopped = signal.aborted || faults.length >= mostFaults;
+  const stopped = isStopped();
   if (!stopped) {
     await signatures?.close(signal);
     await skip(last, `the newest of ${source.description} is ${newest < 0n ? "none" : newest}`);

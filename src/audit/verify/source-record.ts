@@ -3,6 +3,7 @@
  * verifiers carry it as they are. It is in every pack: it names checkpoints and tables, but no coin, holder or address
  * of a source.
  */
+import type { CheckpointRange } from "../../log/guided.ts";
 import type { Comparison } from "../../pipelines/replay/replay.ts";
 import type { LedgerSource } from "../../settings/ledger-sources.ts";
 import type { ActDetails } from "../sequence/acts.ts";
@@ -15,6 +16,8 @@ export type SourceReplay = {
   /** Whether the validators' signatures were verified. */
   readonly isVerified: boolean;
   readonly found: SourceFound;
+  /** Of these only the checkpoints that the log has read are compared. */
+  readonly guided: readonly CheckpointRange[];
   /** Of each group of pipelines; empty if the log differs, because rows made from it show nothing. */
   readonly comparisons: readonly Comparison[];
 };
@@ -58,7 +61,7 @@ export const kindsOf = (sources: SourceReplay["sources"]): string =>
 
 /** Details of the act. */
 export const recordOf = (replay: SourceReplay): ActDetails => {
-  const { chainId, sources, began, isVerified, found, comparisons } = replay;
+  const { chainId, sources, began, isVerified, found, guided, comparisons } = replay;
   const { first, last, checkpoints, facts, signatures, faults, gaps } = found;
   const pipelines = comparisons.flatMap(({ checkpoints: ends, digests }) =>
     Object.entries(ends).map(
@@ -80,6 +83,9 @@ export const recordOf = (replay: SourceReplay): ActDetails => {
     facts: `${facts}`,
     signatures: `${signatures}`,
     missing: listed(gaps.map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`))),
+    ...(guided.length > 0 && {
+      readGuided: listed(guided.map((range) => `${range.first} to ${range.last}`)),
+    }),
     logDiffers: listed(faults.map(({ checkpoint }) => `${checkpoint}`)),
     pipelines: listed(pipelines),
     rows: listed(rows.map(([table, count]) => `${table} ${count}`)),

@@ -6,6 +6,7 @@ import type { Database, Sql } from "../../database/connect.ts";
 import { chainEnd, type LogFault } from "../../log/chain.ts";
 import { edgeFaults } from "../../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../../log/check-chain.ts";
+import { guidedRanges } from "../../log/guided.ts";
 import { pastInputs } from "../../log/past-inputs.ts";
 import { catalogFaults } from "../reconcile/catalog-check.ts";
 import { unpublishedActs } from "../sequence/acts.ts";
@@ -90,6 +91,11 @@ export const verifyLog = async (
     await runStretches(checkSequence(tx), faults, signal);
     const proofs = await runStretches(checkProofs(tx, { ...asked, ...range }), faults, signal);
     const summaries = await runStretches(checkGuided(tx, range), faults, signal);
+    for (const { first: from, last } of await guidedRanges(tx)) {
+      beyond.push(
+        `that no checkpoint of ${from} to ${last} concerns the contract but those that guided reading read (prove complete shows it)`,
+      );
+    }
     const packages = await runStretches(checkPackages(tx), faults, signal);
     faith.push(...proofs.faith, ...packages.faith);
     beyond.push(...proofs.beyond, ...packages.beyond);

@@ -96,10 +96,13 @@ const NO_FACTS = { facts: [], coins: [], joined: [] } as const;
 
 const FRAMEWORK = canonicalAddress("0x2");
 
+/** Whether a fact is of the framework: metadata of a coin, whosever it is. */
+export const isOfFramework = ({ type }: Pick<Fact, "type">): boolean =>
+  type.startsWith(`${FRAMEWORK}::`);
+
 /** Decimals in a fact that is a framework coin's metadata. */
 export const decimalsIn = (fact: Fact): readonly CoinDecimals[] => {
-  if (fact.kind !== "object" || fact.coinType === null) return [];
-  if (!fact.type.startsWith(`${FRAMEWORK}::`)) return [];
+  if (fact.kind !== "object" || fact.coinType === null || !isOfFramework(fact)) return [];
   const decode = METADATA_DECODERS.get(fact.name);
   if (decode === undefined) return [];
   return [{ coinType: fact.coinType, decimals: decode(fact.contents).decimals }];
