@@ -1,5 +1,6 @@
 /**
- * Bundles BLAKE2b and Ed25519 of noble, which browsers lack or have only on secure pages, into the
+ * Bundles BLAKE2b, SHA-256 and Ed25519 of noble, which browsers lack, have only on secure pages or
+ * compute asynchronously, into the
  * dependency-free `client/noble.mjs`: `npm run noble` after an update of @noble/hashes or
  * @noble/curves.
  */
@@ -12,6 +13,7 @@ export const file = join(root, "client", "noble.mjs");
 
 const ENTRY = `
 export { blake2b } from "@noble/hashes/blake2.js";
+export { sha256 } from "@noble/hashes/sha2.js";
 export { ed25519 } from "@noble/curves/ed25519.js";`;
 
 const LICENSE = join(root, "node_modules", "@noble", "hashes", "LICENSE");

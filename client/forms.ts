@@ -43,7 +43,7 @@ const isMoment = (value: unknown): value is string =>
   !Number.isNaN(Date.parse(value)) &&
   new Date(value).toISOString() === value;
 
-const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+export const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 /** Base58 of 32 bytes, canonical: one leading 1 per leading zero byte. */
 const isDigest = (value: unknown): value is string => {

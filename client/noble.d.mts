@@ -15,3 +15,6 @@ export declare const ed25519: {
     options: { readonly zip215: boolean },
   ): boolean;
 };
+
+/** SHA-256 of @noble/hashes: synchronous, for many short texts. */
+export declare const sha256: (bytes: Uint8Array) => Uint8Array;

@@ -2,8 +2,9 @@
  * Checks everything in an audit pack that needs no ledger, in browsers and Node. `holderbook
  * audit-pack verify` also folds the facts and verifies the validators.
  */
-import { certificateIn } from "./pack-certificate.ts";
+import { certificateIn, compareCertificate, shownComplete } from "./pack-certificate.ts";
 import { fail } from "./pack-error.ts";
+import { readExcerpts } from "./pack-excerpts.ts";
 import {
   checkCommittee,
   checkFiles,
@@ -22,10 +23,12 @@ import {
   leftOutOpen,
   type Verdict,
 } from "./pack-verdict.ts";
+import type { Validators } from "./validators.ts";
 
 export { AuditPackError, type TierName } from "./pack-error.ts";
 export type { PackFile, PackManifest, PackMark, PackRoot } from "./pack-forms.ts";
 export { failedVerdict, TIERS, type Tier, type Verdict, verdictLines } from "./pack-verdict.ts";
+export type { Validators } from "./validators.ts";
 
 export type PackRegister = {
   readonly checkpoint: bigint;
@@ -72,6 +75,8 @@ export const UNCHECKED: readonly string[] = [
   "which validators stand at the beginning: compare `trust` with what you know from elsewhere",
 ];
 
+const UNSIGNED =
+  "that validators signed the checkpoints of these facts: not checked. Give `validators`, or run the same command";
 const INCOMPLETE =
   "that no transaction, object, role, group or freeze is left out: not checked. `holderbook audit-pack verify` does, with --source or --entry";
 
@@ -85,11 +90,14 @@ const INCOMPLETE =
  * @param options.publicKey the deployment's key, base64, from a source other than the pack
  * @param options.hash SHA-256 as lower-case hex, if the runtime can hash a stream
  * @param options.isSigned verifies a signature (base64 except the text); the portable default is slow
+ * @param options.validators verifies the validators' signatures of a pack of version 4, whose
+ * `verdict.complete` can hold then
+ * @param options.withExcerpts false: the caller checks those of version 4
  * @param options.told receives the number of files hashed, and of all
  * @throws AuditPackError naming all failures of the first step that fails
  * @throws Error if the runtime cannot hash: a page served over plain http
  */
-export const verifyAuditPack = async (
+export const verifyAuditPack = async <Key = unknown>(
   files: Iterable<readonly [path: string, file: Blob | Uint8Array<ArrayBuffer>]>,
   options: {
     readonly publicKey?: string | undefined;
@@ -97,9 +105,19 @@ export const verifyAuditPack = async (
     readonly hash?: Hash | undefined;
     readonly isSigned?: IsSigned | undefined;
     readonly told?: ((done: number, of: number) => void) | undefined;
+    readonly validators?: Validators<Key> | undefined;
+    readonly withExcerpts?: boolean;
   } = {},
 ): Promise<VerifiedPack> => {
-  const { publicKey, signal, hash = sha256Of, isSigned, told } = options;
+  const {
+    publicKey,
+    signal,
+    hash = sha256Of,
+    isSigned,
+    told,
+    validators,
+    withExcerpts = true,
+  } = options;
   if (hash === sha256Of && globalThis.crypto?.subtle === undefined) {
     throw new Error("hashing needs crypto.subtle: open the page over https, or at localhost");
   }
@@ -112,13 +130,23 @@ export const verifyAuditPack = async (
   const manifest = await signedManifest(pack, { publicKey, hash, isSigned });
   await checkFiles(pack, manifest, { hash, signal, told });
   await checkCommittee(pack);
-  if (manifest.version > 3) await certificateIn(pack, manifest, isSigned);
+  const certificate = manifest.version < 4 ? null : await certificateIn(pack, manifest, isSigned);
   const first = await registerOf(pack, "first", manifest, signal);
   const last = await registerOf(pack, "last", manifest, signal);
   const lines = await linesIn(pack, manifest, { first, last }, signal);
   const { movements, holderEvents } = lines;
   checkMovements(lines.moved, first.wallets, last.wallets);
   const acts = actsOpen(lines.acts);
+  const excerpts =
+    certificate === null || !withExcerpts
+      ? null
+      : await readExcerpts(pack, manifest, { validators, signal });
+  if (certificate !== null && excerpts !== null) await compareCertificate(certificate, excerpts);
+  const signatures = excerpts?.signatures ?? null;
+  const shown =
+    certificate === null || excerpts === null
+      ? { holds: null, by: [], not_shown: [INCOMPLETE] }
+      : shownComplete(certificate, excerpts);
   const authentic = authenticity(manifest, publicKey);
   const consistent = {
     holds: null,
@@ -126,15 +154,29 @@ export const verifyAuditPack = async (
       "manifest, committee, registers and lines have the form of an audit pack, with every identifier in its canonical form",
       `the registers' ${first.rows} and ${last.rows} rows add up, give the signed roots, and come to the supply in their heads`,
       `${movements} movements account for every change of every wallet between the two, and ${holderEvents} events for its holder, group and freeze`,
+      ...(signatures === null
+        ? []
+        : [
+            `${signatures.verified} signatures of validators, each by ${signatures.lowestStake} of 10000 or more, beginning with the committee of epoch ${manifest.trust.epoch}`,
+          ]),
     ],
     not_shown: [
-      ...UNCHECKED,
+      ...UNCHECKED.slice(signatures === null ? 0 : 1),
       ...acts.consistent,
       ...correctionsOpen(lines.corrections),
       ...leftOutOpen(lines.leavingOut),
     ],
   };
-  const complete = { holds: null, by: [], not_shown: [INCOMPLETE, ...acts.complete] };
+  const complete = {
+    // Without signatures the facts are anybody's.
+    holds: signatures === null ? null : shown.holds,
+    by: shown.by,
+    not_shown: [
+      ...(excerpts === null || signatures !== null ? [] : [UNSIGNED]),
+      ...shown.not_shown,
+      ...acts.complete,
+    ],
+  };
   const { chainId, coinType, opening, trust } = manifest;
   const mark = (name: "first" | "last", { rows, head }: Register): PackRegister => ({
     checkpoint: BigInt(manifest[name].checkpoint),

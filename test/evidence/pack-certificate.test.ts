@@ -3,14 +3,17 @@
  * dishonest operator, who signs anything, gains by it.
  */
 import { randomBytes } from "node:crypto";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import mcl from "mcl-wasm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { canonicalJson } from "../../client/canonical-json.ts";
 import type { CompletenessCertificate } from "../../client/completeness.ts";
 import { signedCertificate } from "../../client/completeness.ts";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.ts";
+import { validatorsOf } from "../../client/mcl.ts";
 import { NEEDED } from "../../client/pack-chains.ts";
+import { verifyAuditPack } from "../../client/verify-audit-pack.ts";
 import { writeDemoLedger } from "../../demo/write.ts";
 import { keyIdOf } from "../../src/audit/sequence/deployment-key.ts";
 import { needed } from "../../src/ledger/contract/profile.ts";
@@ -23,7 +26,7 @@ import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { certificateOf } from "./certificates.ts";
-import { manifestOf, signAnew } from "./packs.ts";
+import { filesIn, manifestOf, signAnew } from "./packs.ts";
 
 const COUNT = 400;
 const LATE = { first: 70, last: 110 };
@@ -139,6 +142,16 @@ const recertified = async (
   return copy;
 };
 
+/** The client's verdict on completeness, or why it refuses. */
+const byClient = async (pack: string, isSigned = true): Promise<string> => {
+  const validators = isSigned ? await validatorsOf(mcl) : undefined;
+  return verifyAuditPack(await filesIn(pack), { validators }).then(
+    ({ verdict: { complete } }) =>
+      [`${complete.holds}`, ...complete.by, ...complete.not_shown].join("\n"),
+    ({ message }: Error) => message,
+  );
+};
+
 type Change = Exclude<ReadFact, { kind: "event" }>;
 
 const isChange = (fact: ReadFact): fact is Change =>
@@ -208,6 +221,12 @@ test("a pack shows chains, closure and conservation by its facts, and names whos
   expect(ran.stdout).toContain(
     `not shown: that nothing up to checkpoint 110 touched the other ${Number(of) - Number(shown)} live objects after their last version here: no node was asked, so it is the word of the deployment alone. --source reads the checkpoints again`,
   );
+  const inClient = await byClient(join(folder, "whole"));
+  const complete = ran.stdout
+    .split("\n")
+    .filter((line) => / (?:chains|closure|heads): /.test(line));
+  for (const line of complete) expect(inClient).toContain(line.replace(/^ *by: /, ""));
+  expect(inClient).toMatch(/^null\n/);
   const required = await verify(join(folder, "whole"), ...REQUIRED);
   expect(required).toMatchObject({ code: 3, stderr: "required, and not shown: complete\n" });
   expect(await verify(join(folder, "whole"), ...REQUIRED, ...source())).toMatchObject({ code: 0 });
@@ -221,6 +240,10 @@ test("where each object was changed again later, a pack is complete without anyb
   expect(ran.stdout).toContain("complete (nothing of the range is missing): holds");
   expect(ran.stdout).not.toContain("is the word of");
   expect(ran.stdout).toContain("not shown: that the contract's code is that of the profile");
+  expect(await byClient(pack)).toMatch(/^true\nchains: each of the token's/);
+  const unsigned = await byClient(pack, false);
+  expect(unsigned).toMatch(/^null\nchains: each of the token's/);
+  expect(unsigned).toContain("that validators signed the checkpoints of these facts: not checked");
 });
 
 test("the rules that verifiers know are those of the contract's profile", () => {
@@ -251,6 +274,39 @@ test("an operator who drops a transaction in the middle of a chain cannot make a
   expect(code).toBe(1);
   expect(stderr).toContain(`found the object ${objectId} in version`);
   expect(stderr).toContain("a checkpoint between is missing");
+});
+
+test("a checkpoint taken out of a pack is missed by the next transaction, in command and client", async () => {
+  const whole = join(folder, "whole");
+  const { checkpoint, objectId } =
+    facts.filter(isChange).find((one) => {
+      const isTaken = one.kind === "object" && one.versionBefore !== null;
+      return isTaken && (nextOf(one) ?? one.checkpoint) > one.checkpoint;
+    }) ?? expect.fail("no object is changed twice");
+  const copy = await copyOf(whole);
+  await rm(join(copy, "checkpoints", `${checkpoint}.binpb`));
+  const forged = await recertified(copy, () => ({}));
+  const ran = await verify(forged);
+  for (const why of [ran.stderr, await byClient(forged), await byClient(forged, false)]) {
+    expect(why).toContain(`found the object ${objectId} in version`);
+    expect(why).toContain("a checkpoint between is missing");
+  }
+});
+
+test("validators that did not sign are refused by the client, too", async () => {
+  const copy = await copyOf(join(folder, "whole"));
+  const path = join(copy, "committee.json");
+  const otherLedger = join(folder, "other-ledger");
+  await writeDemoLedger({ dir: otherLedger, checkpoints: 2, seed: 12, format: "chk" });
+  const { committee } = JSON.parse(await readFile(join(otherLedger, "ledger.json"), "utf8"));
+  const members = committee.members.toSorted((a: { publicKey: string }, b: { publicKey: string }) =>
+    Buffer.compare(Buffer.from(a.publicKey, "base64"), Buffer.from(b.publicKey, "base64")),
+  );
+  await writeFile(path, `${JSON.stringify({ epoch: "0", members }, null, 1)}\n`);
+  const forged = await recertified(copy, () => ({}));
+  const why = "the signature is not that of the";
+  expect((await verify(forged)).stderr).toContain(why);
+  expect(await byClient(forged)).toContain(why);
 });
 
 test("an object that a dropped transaction changed last in the range is refuted by its next change", async () => {
@@ -318,8 +374,10 @@ test("a certificate that counts otherwise than the facts is refused, whoever sig
   const whole = join(folder, "whole");
   const more = (text: string) => `${BigInt(text) + 1n}`;
   const refused = async (edit: Parameters<typeof recertified>[1], why: string) => {
-    const { code, stderr } = await verify(await recertified(whole, edit));
+    const forged = await recertified(whole, edit);
+    const { code, stderr } = await verify(forged);
     expect([code, stderr]).toEqual([1, expect.stringContaining(why)]);
+    expect(await byClient(forged, false)).toContain(why);
   };
   await refused(
     ({ chains }) => ({ chains: { ...chains, objects: more(chains.objects) } }),

@@ -52,7 +52,8 @@ export const verifyPack = async (
   // The client's checks come first: nothing unsigned is folded.
   const { publicKey } = known;
   const asked = entries === undefined ? publicKey : undefined;
-  const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf, isSigned });
+  const how = { publicKey: asked, hash: hashOf, isSigned, withExcerpts: false };
+  const signed = await verifyAuditPack(pack, how);
   const { manifest } = signed;
   const kept = entries === undefined ? null : await packEntries(entries, manifest, publicKey);
   const { authentic } = signed.verdict;
