@@ -1,18 +1,20 @@
 import { Command } from "commander";
 import type { CompletenessCertificate } from "../../client/completeness.ts";
 import { certify, storeProof } from "../audit/complete/certificate.ts";
-import { type CoinProof, type Proof, prove } from "../audit/complete/prove.ts";
+import { type CoinProof, NothingToProveError, type Proof, prove } from "../audit/complete/prove.ts";
 import { acceptedBytecode } from "../ledger/contract/bytecode.ts";
 import type { LedgerIndex } from "../ledger/history/ledger-index.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { configuredKey } from "../service/configured-keys.ts";
 import { openLedgerIndex, openWitness } from "../service/ledger-index.ts";
 import { verificationOf } from "../service/ledger-source.ts";
+import { ConfigError } from "../settings/config-error.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { coinOption } from "./cap-table-at.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts";
 import { openNamedSource } from "./sources.ts";
+import { UsageError } from "./usage.ts";
 
 type Options = {
   readonly coin?: string;
@@ -47,18 +49,25 @@ const completeCommand = () =>
     )
     .action(async (options: Options) => {
       await using opened = await openDatabase();
-      const { config, write, signal } = opened;
+      const { write, signal } = opened;
       const { coin } = options;
       const coinType =
         coin === undefined ? undefined : (await resolveCoin(write.db, coin)).coinType;
-      const key = await configuredKey(config, { existing: true }).open(opened);
-      const proof = await proveWith(opened, { ...options, coinType });
-      const certificates = await certify(proof, key);
+      const { key, unsigned } = await openedKey(opened);
+      const proof = await proveWith(opened, { ...options, coinType }).catch((error: unknown) => {
+        throw error instanceof NothingToProveError ? new UsageError(error.message) : error;
+      });
+      const certificates = key === undefined ? [] : await certify(proof, key);
       await write.transaction(({ sql }) =>
         storeProof(sql, proof, certificates, coinType === undefined),
       );
-      if (options.json) printJson({ ...asJson(proof), certificates });
-      else printLines(inWords(proof, certificates));
+      if (options.json) printJson({ ...asJson(proof), certificates, unsigned });
+      else {
+        printLines([
+          ...inWords(proof, certificates),
+          ...(unsigned === null ? [] : [`not signed: ${unsigned}`]),
+        ]);
+      }
       const verdicts = proof.coins.map(({ verdict }) => verdict);
       endCheck({
         isFalse: verdicts.includes("incomplete"),
@@ -66,6 +75,17 @@ const completeCommand = () =>
       });
       signal.throwIfAborted();
     });
+
+/** The deployment's key, or why nothing is signed: a service makes it when it starts. */
+const openedKey = async (opened: OpenDatabase) => {
+  try {
+    const key = await configuredKey(opened.config, { existing: true }).open(opened);
+    return { key, unsigned: null };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { unsigned: error.message };
+  }
+};
 
 const proveWith = async (
   { config, logger, signal, write }: OpenDatabase,

@@ -6,7 +6,7 @@ import {
   isCertificateSigned,
 } from "../../client/completeness.ts";
 import { isFormed } from "../../client/forms.ts";
-import { storeProof } from "../../src/audit/complete/certificate.ts";
+import { certify, storeProof } from "../../src/audit/complete/certificate.ts";
 import { liveObjects } from "../../src/audit/complete/heads.ts";
 import { type Proof, type ProofRequest, prove } from "../../src/audit/complete/prove.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
@@ -216,6 +216,15 @@ test("once guided reading has ended, certificates and what is missing are stored
   await altered.transaction(({ sql }) => storeProof(sql, again, [], true));
   const whole = (await stored()).findLast(({ coin }) => coin === null);
   expect(whole?.incomplete.map(({ version }) => version)).toContain(lost.changedLater[0]?.version);
+
+  // An earlier checkpoint, where nothing is missing, does not clear it.
+  const before = (await stored()).length;
+  const earlier = await prove(altered, { ...requestOf(), through: 60n }, signal);
+  expect(earlier.coins.map(({ verdict }) => verdict)).toEqual(coinTypes.map(() => "complete"));
+  await altered.transaction(async ({ sql }) =>
+    storeProof(sql, earlier, await certify(earlier, key), true),
+  );
+  expect((await stored()).length).toBe(before);
 });
 
 test("a node or a witness of another chain is refused: it would make every object look gone", async () => {

@@ -4,6 +4,7 @@ import {
   certificateFaults,
   signedCertificate,
 } from "../../../client/completeness.ts";
+import { texts } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
@@ -82,7 +83,8 @@ const objectOf = ({ coinType, objectId, version, from, what }: Gap): IncompleteO
 
 /**
  * Stores certificates, and which coins are incomplete, in one transaction. A coin about which not
- * everything could be shown keeps what was stored of it.
+ * everything could be shown keeps what was stored of it, and so does one with a proof through a
+ * later checkpoint, which may have found it incomplete there.
  * @param ofAll whether the proof was of all coins
  */
 export const storeProof = async (
@@ -91,6 +93,12 @@ export const storeProof = async (
   certificates: readonly CompletenessCertificate[],
   ofAll: boolean,
 ): Promise<void> => {
+  const [later] = await sql`
+    select from completeness
+    where through > ${sequence}
+      and (coin_type is null or coin_type = any(${texts(coins.map(({ coinType }) => coinType))}::text[]))
+    limit 1`;
+  if (later !== undefined) return;
   const incomplete = coins.flatMap(({ gaps }) => gaps.map(objectOf));
   const add = (
     coinType: string | null,

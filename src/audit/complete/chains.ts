@@ -149,26 +149,29 @@ export const gapsOf = async (
     objectId,
     version: BigInt(of.input ?? of.version),
     from: seen === null ? 0n : seen + 1n,
-    what: `it ${gapInWords(of)} at checkpoint ${checkpoint}`,
+    what: gapInWords(of, `at checkpoint ${checkpoint}`),
   }));
 };
 
-const gapInWords = ({
-  version,
-  input,
-  before,
-  absent,
-}: {
-  readonly version: string;
-  readonly input: string | null;
-  readonly before: string | null;
-  readonly absent: boolean;
-}): string => {
+const gapInWords = (
+  {
+    version,
+    input,
+    before,
+    absent,
+  }: {
+    readonly version: string;
+    readonly input: string | null;
+    readonly before: string | null;
+    readonly absent: boolean;
+  },
+  where: string,
+): string => {
   if (before === null) {
-    return `begins in the log with version ${input}, which was not read; it changed`;
+    return `version ${input} was not read: it was changed ${where}, and none before is in the log`;
   }
-  if (absent) return `was removed in version ${before}, but is there in version ${version}`;
+  if (absent) return `it is back ${where} in version ${version}, though version ${before} ended`;
   return input === null
-    ? `is created in version ${version}, but was there in version ${before}`
-    : `changes from version ${input}, which was not read; the last one read is ${before}; it changed`;
+    ? `it was created ${where} in version ${version}, though version ${before} was there`
+    : `version ${input} was not read: it was changed ${where}; the last one read is ${before}`;
 };
