@@ -3,9 +3,10 @@
 
     python3 verify_pack.py acme-2026-h1 --key 3Yk0... --require authentic
 
-Written from docs/reference/formats.md, "To verify a pack": steps 1 to 7. They show who signed the pack, and that its
-tables agree with each other. No excerpt is read: facts, signatures of validators, the report, and whether anything
-is missing, are left to `holderbook audit-pack verify`. So `consistent` and `complete` are never shown here.
+Written from docs/reference/formats.md, "To verify a pack": steps 1 to 7, and step 14 for version 4. They show who signed
+the pack, that its tables agree with each other, and what the facts of a pack with a certificate say about missing
+ones. Signatures of validators, the tables' making and the report are left to `holderbook audit-pack verify`. So
+`consistent` and `complete` are never shown here.
 
 Exit codes are those of that command: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is
 false, but something required is not shown. As there, `consistent` is required unless --require says otherwise.
@@ -18,6 +19,7 @@ import zlib
 
 from holderbook import root_corrections
 from holderbook.certificate import certificate_in
+from holderbook.chains import shown
 from holderbook.forms import FORMS, Refused, fault, refuse
 from holderbook.hashes import key_id
 from holderbook.pack_files import check_committee, check_files, open_pack, signed_manifest
@@ -49,10 +51,10 @@ def verify(path, public_key=None, entries=None):
         manifest = signed_manifest(files, None if entries else public_key)
         check_files(files, manifest["files"])
         check_committee(files)
-        if manifest["version"] == 4:
-            certificate_in(files, manifest)
+        certificate = certificate_in(files, manifest) if manifest["version"] == 4 else None
         first, last = (Register(files, name, manifest) for name in ("first", "last"))
         counts, acts = check_lines(files, manifest, first, last)
+        chains, unproven = shown(files, manifest, certificate) if certificate else ([], [INCOMPLETE])
         kept = Kept(entries, public_key or manifest["publicKey"]) if entries else None
         by, others = held_against(manifest, (first, last), acts, kept) if entries else ([], [])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
@@ -65,13 +67,13 @@ def verify(path, public_key=None, entries=None):
         f"{counts.get('movements.ndjson', 0)} movements account for every change of every wallet between the two, and "
         f"{counts.get('holder-events.ndjson', 0)} events for its holder, group and freeze",
     ]
-    left, missing = [*NOT_CHECKED], [INCOMPLETE, *others]
+    left, missing = [*NOT_CHECKED], [*unproven, *others]
     if acts is not None:
         left += [root_corrections.act_text(act) for act in acts.values() if root_corrections.is_correction(act)]
         left.append(f"that the {len(acts)} acts were done as acts.ndjson says: no fact shows an act")
         missing.append("that acts.ndjson has every act on the token and on the whole deployment")
     tiers = {"authentic": authenticity(manifest, public_key, kept)}
-    return manifest, {**tiers, "consistent": (None, agree, left), "complete": (None, by, missing)}
+    return manifest, {**tiers, "consistent": (None, agree, left), "complete": (None, [*chains, *by], missing)}
 
 
 def authenticity(manifest, given, kept):

@@ -2,11 +2,14 @@
  * Packs with a certificate of completeness: what their facts show without a server, and what a
  * dishonest operator, who signs anything, gains by it.
  */
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import mcl from "mcl-wasm";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { canonicalJson } from "../../client/canonical-json.ts";
 import type { CompletenessCertificate } from "../../client/completeness.ts";
 import { signedCertificate } from "../../client/completeness.ts";
@@ -22,6 +25,8 @@ import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import type { ReadFact } from "../../src/log/fact.ts";
 import { type Ran, runCommand } from "../commands/run-command.ts";
+import { misfits } from "../docs/published-schemas.ts";
+import { runVerifier, whyNoPython } from "../docs/python.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { temporaryFolder } from "../service/process.ts";
@@ -152,6 +157,19 @@ const byClient = async (pack: string, isSigned = true): Promise<string> => {
   );
 };
 
+const whyNot = await whyNoPython();
+if (whyNot !== null) console.warn(`${whyNot}: verify_pack.py is not tested`);
+
+/** What `verify_pack.py` prints of each pack; nothing where there is no Python. */
+const byPython = async (...packs: readonly string[]): Promise<readonly string[]> => {
+  if (whyNot !== null) return [];
+  const ran = await runVerifier(
+    "verify_pack.py",
+    packs.map((pack) => [pack, "--require", "complete"]),
+  );
+  return ran.map(({ code, stdout, stderr }) => `${code}\n${stdout}${stderr}`);
+};
+
 type Change = Exclude<ReadFact, { kind: "event" }>;
 
 const isChange = (fact: ReadFact): fact is Change =>
@@ -227,6 +245,16 @@ test("a pack shows chains, closure and conservation by its facts, and names whos
     .filter((line) => / (?:chains|closure|heads): /.test(line));
   for (const line of complete) expect(inClient).toContain(line.replace(/^ *by: /, ""));
   expect(inClient).toMatch(/^null\n/);
+  for (const said of await byPython(join(folder, "whole"))) {
+    const counts = (text: string) =>
+      text.match(/\d+ (?:objects|versions|transactions|checkpoints)/g);
+    expect(said).toMatch(/^3\n/);
+    for (const count of counts(said) ?? []) expect(counts(inClient)).toContain(count);
+    expect(counts(said)?.length).toBeGreaterThanOrEqual(4);
+    expect(said).toContain(`heads: ${shown} of ${of} live objects were next changed later`);
+    expect(said).toContain("after their last version here: the word of the deployment alone");
+    expect(said).toContain("not shown: that validators signed the checkpoints of these facts");
+  }
   const required = await verify(join(folder, "whole"), ...REQUIRED);
   expect(required).toMatchObject({ code: 3, stderr: "required, and not shown: complete\n" });
   expect(await verify(join(folder, "whole"), ...REQUIRED, ...source())).toMatchObject({ code: 0 });
@@ -246,7 +274,7 @@ test("where each object was changed again later, a pack is complete without anyb
   expect(unsigned).toContain("that validators signed the checkpoints of these facts: not checked");
 });
 
-test("the rules that verifiers know are those of the contract's profile", () => {
+test("the rules that verifiers know are those of the contract's profile", async () => {
   const least = (alternatives: readonly (readonly string[])[]) =>
     alternatives
       .filter(
@@ -266,6 +294,16 @@ test("the rules that verifiers know are those of the contract's profile", () => 
     [...NEEDED].map(([deed, of]) => [deed, least(deed === made ? [[made]] : of)]),
   );
   expect(own).toEqual(new Map([...needed].map(([deed, of]) => [deed, least(of)])));
+  if (whyNot !== null) return;
+  const dump =
+    "import json; from holderbook.chains import NEEDED; print(json.dumps({deed: [sorted(one) for one in of] for deed, of in NEEDED.items()}))";
+  const { stdout } = await promisify(execFile)("python3", ["-B", "-c", dump], {
+    cwd: join(import.meta.dirname, "..", "..", "docs", "examples"),
+  });
+  const inPython = z.record(z.string(), z.array(z.array(z.string()))).parse(JSON.parse(stdout));
+  const sorted = (of: Iterable<readonly [string, readonly (readonly string[])[]]>) =>
+    new Map([...of].map(([deed, alternatives]) => [deed, least(alternatives)]));
+  expect(sorted(Object.entries(inPython))).toEqual(sorted(NEEDED));
 });
 
 test("an operator who drops a transaction in the middle of a chain cannot make a pack", async () => {
@@ -287,7 +325,8 @@ test("a checkpoint taken out of a pack is missed by the next transaction, in com
   await rm(join(copy, "checkpoints", `${checkpoint}.binpb`));
   const forged = await recertified(copy, () => ({}));
   const ran = await verify(forged);
-  for (const why of [ran.stderr, await byClient(forged), await byClient(forged, false)]) {
+  const inClient = [await byClient(forged), await byClient(forged, false)];
+  for (const why of [ran.stderr, ...inClient, ...(await byPython(forged))]) {
     expect(why).toContain(`found the object ${objectId} in version`);
     expect(why).toContain("a checkpoint between is missing");
   }
@@ -372,12 +411,17 @@ test("a certificate of another token, chain, key or checkpoint is refused by its
 
 test("a certificate that counts otherwise than the facts is refused, whoever signed it", async () => {
   const whole = join(folder, "whole");
+  const forgeries: { readonly pack: string; readonly why: string; readonly misfit: number }[] = [];
   const more = (text: string) => `${BigInt(text) + 1n}`;
   const refused = async (edit: Parameters<typeof recertified>[1], why: string) => {
     const forged = await recertified(whole, edit);
     const { code, stderr } = await verify(forged);
     expect([code, stderr]).toEqual([1, expect.stringContaining(why)]);
     expect(await byClient(forged, false)).toContain(why);
+    const certificate: unknown = JSON.parse(
+      await readFile(join(forged, "certificate.json"), "utf8"),
+    );
+    forgeries.push({ pack: forged, why, misfit: misfits("completeness", certificate).length });
   };
   await refused(
     ({ chains }) => ({ chains: { ...chains, objects: more(chains.objects) } }),
@@ -409,11 +453,17 @@ test("a certificate that counts otherwise than the facts is refused, whoever sig
     "heads.served must each come to the",
   );
   await refused(() => ({ profile: "a b" }), "profile must be a profile's name");
+  expect(forgeries.map(({ misfit }) => misfit)).toEqual([0, 0, 0, 0, 0, 1]);
+  for (const [at, said] of (await byPython(...forgeries.map(({ pack }) => pack))).entries()) {
+    expect(said).toMatch(/^1\ncertificate\.json: /);
+    expect(said).toContain(forgeries[at]?.why.replace(" of objects", "") ?? "");
+  }
 });
 
 test("a pack with a certificate is of version 4, and has all facts since the token's first", async () => {
   const { version, files, opening } = await manifestOf(join(folder, "whole"));
   expect([version, opening]).toEqual([4, "whole"]);
+  expect(misfits("pack-manifest-v4", await manifestOf(join(folder, "whole")))).toEqual([]);
   expect(Object.keys(files)).toContain("certificate.json");
   const file = join(folder, "whole-certificate.json");
   const signedOpening = await runCommand(

@@ -10,7 +10,9 @@ import zipfile
 
 from .forms import FORMS, canonical, fault, parse_json, refuse, stop_at
 from .hashes import is_signed, key_id
-from .pack_forms import COMMITTEE, EXCERPT, FILE, LONGEST, LONGEST_EXCERPT, MANIFEST, MANIFEST_2, MANIFEST_4, each, in_order
+from .pack_forms import (
+    COMMITTEE, EXCERPT, FILE, LONGEST, LONGEST_EXCERPT, MANIFEST, MANIFEST_2, MANIFEST_4, each, in_order,
+)
 
 # Files by path, each with its size and a function that opens it.
 

@@ -109,10 +109,14 @@ CERTIFICATE = members(
     "onFaith keyId:key_id publicKey:public_key signature:signature",
     format=one_of("holderbook-completeness"), version=one_of(1), packages=Items(FORMS["address"], 1000),
     through=members("checkpoint:number digest:digest"), profile=like("[a-z0-9][a-z0-9.-]{0,39}", "a profile's name"),
-    bytecode=Items(members("package:address hash:hash"), 1000), chains=members("objects:number versions:number live:number"),
+    bytecode=Items(members("package:address hash:hash"), 1000),
+    chains=members("objects:number versions:number live:number"),
     closure=members("transactions:number"), conservation=members("checkpoints:number supply:u64"),
     heads=members("hash:hash served", served=Items(
-        members("source as at:moment same:number changed:number", source=plain(255), **{"as": one_of("source", "witness")}), 10,
+        members(
+            "source as at:moment same:number changed:number",
+            source=plain(255), **{"as": one_of("source", "witness")},
+        ), 10,
     )),
     onFaith=Items(plain(1000), 100),
 )

@@ -1,0 +1,206 @@
+"""What a pack's facts show about missing ones: chains of versions, closure, conservation, and later changes."""
+import base64
+import hashlib
+import re
+
+from .certificate import PATH
+from .excerpts import said_by
+from .forms import Refused, refuse, stop_at
+
+TREASURY, TOKEN = "controlled_treasury::ControlledTreasury", "shared_token::SharedToken"
+GRANT = "timelock::Timelock"
+METADATA = ("coin::CoinMetadata", "coin_registry::Currency")
+AMOUNT_AT = {TREASURY: 32, TOKEN: 64, GRANT: 160}
+PROFILE = "security-token-1"
+
+# What a transaction may do, and one of the sets of what it must do besides.
+_TREASURY, _TOKEN, _GRANT = ({f"took {name}"} for name in (TREASURY, TOKEN, GRANT))
+_REGISTER = (
+    "controlled_treasury::Mint freeze_rule::AddressFrozen group_holder_config::HolderAdded "
+    "group_holder_config::HolderRemoved group_holder_config::HolderAddressAdded "
+    "group_holder_config::HolderAddressRemoved group_holder_config::AddressJoinedGroup "
+    "group_holder_config::AddressLeftGroup"
+).split()
+NEEDED = {
+    **{f"took {name}": [set()] for name in (TREASURY, TOKEN, GRANT)},
+    f"made {TREASURY}": [set()], f"made {TOKEN}": [_TREASURY, _TOKEN, _GRANT], f"made {GRANT}": [_TOKEN],
+    f"ended {TOKEN}": [_TOKEN], f"ended {GRANT}": [_GRANT],
+    "emitted controlled_treasury::RoleChange": [{f"made {TREASURY}"}, _TREASURY],
+    "emitted controlled_treasury::Burn": [_TREASURY | _TOKEN],
+    "emitted shared_token::Transfer": [_TOKEN], "emitted shared_token::ForceTransfer": [_TOKEN],
+    **{f"emitted {name}": [_TREASURY] for name in _REGISTER},
+}
+
+
+def name_of(type_name):
+    return type_name.partition("<")[0].partition("::")[2]
+
+
+def coin_of(type_name):
+    """The first type parameter, or None."""
+    depth, start = 0, type_name.find("<") + 1
+    for at in range(start, len(type_name)) if start else ():
+        depth += {"<": 1, ">": -1}.get(type_name[at], 0)
+        if depth < 0 or (depth == 0 and type_name[at] == ","):
+            return type_name[start:at]
+    return None
+
+
+def numbers(files, folder):
+    return sorted(int(path[len(folder) + 1 : -6]) for path in files if re.fullmatch(folder + "/[0-9]+[.]binpb", path))
+
+
+def facts_in(files, folder, number, manifest):
+    """Facts of the pack's token in an excerpt. Raises Refused."""
+    path = f"{folder}/{number}.binpb"
+    with files[path][1]() as file:
+        excerpt = file.read()
+    try:
+        says = said_by(str(number), manifest["packages"], excerpt)
+    except (Refused, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        refuse(f"is no excerpt: {error}", path)
+    for mark in (manifest["first"], manifest["last"]):
+        if mark["checkpoint"] == str(number) and [mark["digest"], mark["timestampMs"]] != [
+            says["digest"], says["timestampMs"],
+        ]:
+            refuse(f"has digest {says['digest']} and time {says['timestampMs']}, not as the manifest says", path)
+    return path, [fact for fact in says["facts"] if coin_of(fact["type"]) == manifest["coinType"]]
+
+
+def follow(path, fact, left):
+    """Refuses a transaction that found an object in another version than the pack left it."""
+    found = fact["version"] if fact["kind"] == "removal" else fact["versionBefore"]
+    if found != left:
+        said = lambda version: "not at all" if version is None else f"in version {version}"
+        refuse(
+            f"transaction {fact['txDigest']} found the object {fact['objectId']} {said(found)}, but the pack left it "
+            f"{said(left)}: a checkpoint between is missing", path,
+        )
+
+
+class Counted:
+    """Everything up to the last register, folded."""
+
+    def __init__(self, files, manifest):
+        self.live, self.objects, self.amounts = {}, set(), {}
+        self.versions = self.transactions = self.checkpoints = self.supply = self.held = 0
+        self.fault = None
+        listed = numbers(files, "checkpoints")
+        for mark in (manifest["first"], manifest["last"]):
+            if int(mark["checkpoint"]) not in listed:
+                refuse("is missing", f"checkpoints/{mark['checkpoint']}.binpb")
+        for number in listed:
+            path, facts = facts_in(files, "checkpoints", number, manifest)
+            if number > int(manifest["last"]["checkpoint"]):
+                refuse("is beyond the last checkpoint", path)
+            self._add(path, number, facts)
+
+    def _add(self, path, number, facts):
+        deeds, changed = {}, False
+        for fact in facts:
+            name, kind = name_of(fact["type"]), fact["kind"]
+            if kind != "event":
+                changed = True
+                self._change(path, fact, name)
+            if name in METADATA:
+                continue
+            done = deeds.setdefault(fact["txDigest"], set())
+            if kind == "event":
+                done.add(f"emitted {name}")
+            elif kind == "removal":
+                done |= {f"took {name}", f"ended {name}"}
+            else:
+                done.add(f"{'made' if fact['versionBefore'] is None else 'took'} {name}")
+        self.transactions += len(deeds)
+        for digest, done in deeds.items():
+            foreign = [deed for deed in done if not any(one <= done for one in NEEDED.get(deed, ()))]
+            if foreign:
+                self.fault = self.fault or f"no function of the profile does what transaction {digest} does"
+        if changed:
+            self.checkpoints += 1
+            if self.supply != self.held:
+                self.fault = self.fault or (
+                    f"after checkpoint {number} tokens and grants come to {self.held}, but the treasury has issued "
+                    f"{self.supply}"
+                )
+
+    def _change(self, path, fact, name):
+        key = fact["objectId"]
+        follow(path, fact, self.live.get(key, (None, None))[0])
+        self.versions += 1
+        self.objects.add(key)
+        if fact["kind"] == "removal":
+            del self.live[key]
+        else:
+            self.live[key] = fact["version"], name
+        if name not in AMOUNT_AT:
+            return
+        contents = b"" if fact["kind"] == "removal" else base64.b64decode(fact["contents"])
+        at = AMOUNT_AT[name]
+        amount = int.from_bytes(contents[at : at + 8], "little")
+        change = amount - self.amounts.get(key, 0)
+        self.amounts[key] = amount
+        if name == TREASURY:
+            self.supply += change
+        else:
+            self.held += change
+
+    def compare(self, certificate):
+        """Refuses a certificate that counts otherwise."""
+        if self.fault and certificate["profile"] == PROFILE:
+            refuse(f"cannot hold: {self.fault}", PATH)
+        chains, conservation = certificate["chains"], certificate["conservation"]
+        own = {
+            "objects": (chains["objects"], len(self.objects)), "versions": (chains["versions"], self.versions),
+            "live objects": (chains["live"], len(self.live)),
+            "transactions": (certificate["closure"]["transactions"], self.transactions),
+            "checkpoints": (conservation["checkpoints"], self.checkpoints),
+            "units of supply": (conservation["supply"], self.supply),
+        }
+        stop_at([
+            (PATH, f"says that there are {said} {what}; the pack's facts give {found}")
+            for what, (said, found) in own.items() if said != str(found)
+        ])
+        lines = "".join(sorted(f"{key} {version}\n" for key, (version, _) in self.live.items()))
+        if hashlib.sha256(lines.encode()).hexdigest() != certificate["heads"]["hash"]:
+            refuse("has the hash of other versions of the live objects than the pack's facts end with", PATH)
+
+
+def shown(files, manifest, certificate):
+    """What facts and certificate show, and what is left. Raises Refused."""
+    counted = Counted(files, manifest)
+    counted.compare(certificate)
+    left = {key: version for key, (version, name) in counted.live.items() if name not in METADATA}
+    live = len(left)
+    for number in numbers(files, "later"):
+        path, facts = facts_in(files, "later", number, manifest)
+        if number <= int(manifest["last"]["checkpoint"]):
+            refuse("is not beyond the last checkpoint", path)
+        for fact in facts:
+            if fact["kind"] != "event" and fact["objectId"] in left:
+                follow(path, fact, left.pop(fact["objectId"]))
+    by = [
+        f"chains: each of the token's {len(counted.objects)} objects goes through {counted.versions} versions without a "
+        "gap, from its creation to its end or its last version here",
+        f"conservation: tokens and grants come to the treasury's supply after each of {counted.checkpoints} "
+        f"checkpoints: {counted.supply} of the smallest unit at the last",
+        f"{PATH}, signed by the key of the pack, counts the same",
+    ]
+    known = certificate["profile"] == PROFILE
+    if known:
+        by.insert(1, f"closure: each of the {counted.transactions} transactions fits the profile {PROFILE}")
+    if len(left) < live:
+        by.append(f"heads: {live - len(left)} of {live} live objects were next changed later, in this very version")
+    served = [f"{one['source']} ({one['as']}, {one['at']})" for one in certificate["heads"]["served"]]
+    missing = [
+        "that validators signed the checkpoints of these facts: not checked",
+        f"that the contract's code is that of the profile {certificate['profile']}",
+    ]
+    if not known:
+        missing.append(f"the rules of the profile {certificate['profile']}, which are not known here")
+    if left:
+        missing.append(
+            f"that nothing touched {len(left)} live objects after their last version here: the word of "
+            f"{' and '.join(served) or 'the deployment alone'}"
+        )
+    return by, missing
