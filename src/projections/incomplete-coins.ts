@@ -1,10 +1,40 @@
 /**
- * Coins whose newest proof of completeness names a missing change. They are served like coins in
+ * Coins whose newest proof of completeness names a missing change, or of which guided reading lacks one. They are served like coins in
  * quarantine: every guarded statement sees them as held by `COMPLETENESS`, from the first checkpoint
  * that may lack the change.
  */
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { at, identifier, int8 } from "../database/column-types.ts";
+import type { Sql } from "../database/connect.ts";
+
+type MissingChange = {
+  readonly coinType: string;
+  readonly objectId: string;
+  readonly version: bigint;
+  readonly reason: string;
+};
+
+/**
+ * Notes coins of which a reader knows that changes are missing, until their next proof of completeness.
+ * @param from first checkpoint that may lack them
+ */
+export const noteIncomplete = async (
+  sql: Sql,
+  missing: readonly MissingChange[],
+  from: bigint,
+): Promise<void> => {
+  for (const [coinType, [first, ...others]] of Map.groupBy(missing, (one) => one.coinType)) {
+    if (first === undefined) continue;
+    const more = others.length === 0 ? "" : `; and ${others.length} more`;
+    const reason = `object ${first.objectId}, version ${first.version}: ${first.reason.slice(0, LONGEST_REASON)}${more}`;
+    await sql`
+      insert into public.incomplete_coins (coin_type, from_checkpoint, reason, since)
+      values (${coinType}, ${from}, ${reason}, now())
+      on conflict (coin_type) do nothing`;
+  }
+};
+
+const LONGEST_REASON = 300;
 
 /**
  * One row per incomplete coin. A trigger of `completeness` keeps it (drizzle/0028_incomplete.sql):

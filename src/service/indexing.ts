@@ -1,5 +1,6 @@
 /** Indexing in this process: one reader, and every pipeline at its own pace. */
 
+import type { Database } from "../database/connect.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { type Guide, type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
@@ -11,6 +12,7 @@ import { createRareLines } from "../logging/rare-lines.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
+import { noteIncomplete } from "../projections/incomplete-coins.ts";
 import type { Config } from "../settings/config.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { findAsked } from "./find-asked.ts";
@@ -77,7 +79,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       telemetry,
       read: readerAt(config.verify.level),
       verification: verificationOf(config, ledger.committee),
-      guide: config.reading === "guided" ? guideOf(config, logger) : undefined,
+      guide: config.reading === "guided" ? guideOf(config, logger, storage.write) : undefined,
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
       last,
@@ -170,13 +172,17 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
 
 /** Guided reading by the lists of the configured node, which is contacted when it is needed. */
 const guideOf =
-  (config: Config, logger: Logger): Guide =>
+  (config: Config, logger: Logger, { sql }: Pick<Database, "sql">): Guide =>
   async (from, signal) => {
     const { guideWith } = await import("../ledger/guided/guided-reading.ts");
     const { openLedgerIndex } = await import("./ledger-index.ts");
     const index = await openLedgerIndex(config, logger);
     try {
-      await guideWith({ index, concurrency: config.fetchConcurrency })(from, signal);
+      await guideWith({
+        index,
+        concurrency: config.fetchConcurrency,
+        onMissing: (missing, first) => noteIncomplete(sql, missing, first),
+      })(from, signal);
     } finally {
       await index.close();
     }

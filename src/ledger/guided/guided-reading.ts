@@ -26,7 +26,7 @@ import type { GatheredBatch } from "../reading/gathering.ts";
 import { refusalCounter } from "../reading/pass.ts";
 import type { Guide, GuideFrom } from "../reading/reader.ts";
 import type { Trust } from "../reading/trust.ts";
-import { discover, type KnownObject } from "./discover.ts";
+import { discover, type KnownObject, type Missing } from "./discover.ts";
 import { foundBatches } from "./found-batches.ts";
 import { LogNotGuidedError } from "./guided-errors.ts";
 import type { Staging } from "./staging.ts";
@@ -37,7 +37,14 @@ type Guided = {
   readonly concurrency?: number | undefined;
   /** A begun log is read guided when it is behind by more than this many checkpoints. */
   readonly above?: bigint | undefined;
+  /** Called before anything of a range is appended of which changes are missing. */
+  readonly onMissing?:
+    | ((missing: readonly MissingChange[], from: bigint) => Promise<void>)
+    | undefined;
 };
+
+/** A change that cannot be had, of an object of the coin; of a package's it is one of every coin. */
+export type MissingChange = Missing & { readonly coinType: string };
 
 /** About an hour of the network. */
 const GUIDED_ABOVE = 15_000n;
@@ -47,7 +54,7 @@ const MOST_CHECKPOINTS = 1_000;
 
 /** Reads guided until the log is near the tip, or `last` is in it. */
 export const guideWith =
-  ({ index, concurrency, above = GUIDED_ABOVE }: Guided): Guide =>
+  ({ index, concurrency, above = GUIDED_ABOVE, onMissing }: Guided): Guide =>
   async (from, signal) => {
     const { log, database, source, last } = from;
     // Another chain's lists name nothing of this one.
@@ -62,7 +69,7 @@ export const guideWith =
       const target = last ?? (await newest(index, source, signal));
       const isFar = target !== null && target >= first && (isEmpty || target - first >= above);
       if (!isFar) return;
-      await readGuided(from, { first, last: target }, { index, concurrency }, signal);
+      await readGuided(from, { first, last: target }, { index, concurrency, onMissing }, signal);
     }
   };
 
@@ -79,7 +86,7 @@ const newest = async (
 const readGuided = async (
   from: GuideFrom,
   range: ListedRange,
-  { index, concurrency }: Pick<Guided, "index" | "concurrency">,
+  { index, concurrency, onMissing }: Omit<Guided, "above">,
   signal: AbortSignal,
 ): Promise<void> => {
   const { log, on, database, source, telemetry, refetches, onProgress, onNotice } = from;
@@ -121,6 +128,11 @@ const readGuided = async (
   if (found.missing.length > MISSING_NAMED) {
     onNotice(`incomplete: ${found.missing.length} objects in all; the first ones are named`);
   }
+  const missing = found.missing.flatMap(({ coinType, ...of }) =>
+    (coinType === null ? [...found.coins] : [coinType]).map((coin) => ({ ...of, coinType: coin })),
+  );
+  // First, so that no register is served as complete that is known not to be.
+  if (missing.length > 0) await onMissing?.(missing, range.first);
   const { objects, packages } = found;
   const shown = { fetched: found.fetched, bytes: found.bytes, objects, open: found.missing.length };
   const bounds = { ...from.bounds, checkpoints: MOST_CHECKPOINTS };
