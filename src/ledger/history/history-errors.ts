@@ -16,9 +16,13 @@ export class HistoryIndexMissingError extends Error {
   }
 }
 
-/** The node's lists begin after the range asked for. Retried; name a node whose lists go further back. */
-export class BelowIndexError extends SourceError {
+/**
+ * The node's lists begin after the range asked for. Stop: that only ever moves forward; name a node
+ * whose lists go further back.
+ */
+export class BelowIndexError extends Error {
   override readonly name = "BelowIndexError";
+  readonly remedy: Remedy = "stop";
 
   constructor(node: string, first: bigint, answer: string, options?: ErrorOptions) {
     super(

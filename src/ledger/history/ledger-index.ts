@@ -45,7 +45,7 @@ export type LedgerIndex = {
    * node keeps to its own watermarks. Ends only when those show the whole range scanned.
    * @throws the reason of `signal`
    * @throws HistoryIndexMissingError (stop)
-   * @throws BelowIndexError (retry) when the lists begin after `range.first`
+   * @throws BelowIndexError (stop) when the lists begin after `range.first`
    * @throws IndexStuckError (retry) when several requests in a row bring no progress
    */
   touching(what: readonly Touch[], range: ListedRange, signal: AbortSignal): AsyncIterable<bigint>;

@@ -295,6 +295,7 @@ test("a start below the lists names where they begin, and never reads less in si
   const failure = await taken(node).catch((error: unknown) => error);
 
   expect(failure).toBeInstanceOf(BelowIndexError);
+  expect(failure).toMatchObject({ remedy: "stop" });
   expect(String(failure)).toMatch(/reach back to checkpoint 0: .*50.*INDEX_SOURCE/);
   const range = { first: 50n, last: ALL.last };
   expect(await taken(node, CONTRACT, range)).toEqual(expected(CONTRACT, range));
