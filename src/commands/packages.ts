@@ -5,6 +5,7 @@ import { correctLog, hasSequence } from "../audit/sequence/sequence.ts";
 import { connect } from "../database/connect.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { runReader } from "../ledger/reading/reader.ts";
+import { guidedRanges } from "../log/guided.ts";
 import { factSource } from "../log/log.ts";
 import { packagesInLog } from "../log/packages.ts";
 import { exchangeLogs, prepareSecondLog, secondLogSettings } from "../log/second-log.ts";
@@ -66,12 +67,18 @@ const addCommand = () =>
           `the log has not reached checkpoint ${start}: an upgrade published there will join automatically`,
         );
       }
+      const isBeforeLog = start < log.firstCheckpoint;
+      const begin = isBeforeLog ? log.firstCheckpoint : start;
+      const guided = (await guidedRanges(storage.write)).at(-1);
+      if (guided !== undefined && begin <= guided.last) {
+        throw new UsageError(
+          `the log was read guided up to checkpoint ${guided.last}, and lacks checkpoints that concern ${address} alone: read the ledger into an empty database with SECURITY_TOKEN_PACKAGES=${[...log.packages.slice(0, 1), address].join(",")}`,
+        );
+      }
       // Before hours of reading: its key must record that the signed heads are of the replaced log.
       const keeping = configuredKey(config, { existing: true });
       const key = (await hasSequence(storage.write.sql)) ? await keeping.open(storage) : undefined;
       if (key !== undefined && keeping.signer !== undefined) await provePossession(keeping.signer);
-      const isBeforeLog = start < log.firstCheckpoint;
-      const begin = isBeforeLog ? log.firstCheckpoint : start;
       await storage.write.transaction((tx) => prepareSecondLog(tx, { address, from: begin }));
       await using second = connect({
         url: storage.url,

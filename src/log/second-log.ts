@@ -20,6 +20,7 @@ import {
   logCoins,
   logCommittees,
   logFacts,
+  logGuided,
   logHeads,
   logHighWater,
   logInputChain,
@@ -36,6 +37,7 @@ const TABLES = [
   logFacts,
   logCheckpoints,
   logBlocks,
+  logGuided,
   logPackages,
   logChain,
   logCoinChain,
@@ -195,6 +197,8 @@ const copyUpTo = async (sql: Sql, { address, from }: SecondLog): Promise<void> =
   }
   await sql`
     insert into ${sql(SECOND)}.log_proofs select * from log_proofs where last_checkpoint < ${start}`;
+  await sql`
+    insert into ${sql(SECOND)}.log_guided select * from log_guided where last_checkpoint < ${start}`;
   await sql`insert into ${sql(SECOND)}.log_committees select * from log_committees`;
   await sql`
     insert into ${sql(SECOND)}.log_packages select * from log_packages

@@ -269,3 +269,13 @@ test("projections of a guided log are reconciled, replayed and swapped", async (
     expect(details).toMatchObject({ result: "identical", readGuided: "0 to 150" });
   }
 });
+
+test("a package is not added to what was read guided: its checkpoints may not have been", async () => {
+  const address = `0x${"ab".repeat(32)}`;
+  const { code, stderr } = await runCommand(
+    ["packages", "add", address, "--from", "100"],
+    settings,
+  );
+  expect(code).toBe(2);
+  expect(stderr).toContain("the log was read guided up to checkpoint 150");
+});

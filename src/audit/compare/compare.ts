@@ -5,10 +5,13 @@
  * hint where to look first: altered rows leave them unchanged.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Reads } from "../../database/readers.ts";
+import { asInt8 } from "../../database/column-types.ts";
+import { type Reads, read } from "../../database/readers.ts";
+import { checkpointMark } from "../../log/blocks.ts";
 import { shownForeign } from "../../logging/foreign-text.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { QuarantinedError } from "../../projections/held-coins.ts";
+import { readMeta } from "../../projections/meta.ts";
 import { highest, lowest } from "../../values/bigints.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { ownDigests, readIndexedMeta } from "../reconcile/own-digests.ts";
@@ -110,7 +113,12 @@ export const compareDeployments = async (
     throw new IncomparableError("the other has not indexed a checkpoint yet");
   }
   const first = highest(own.firstCheckpoint ?? 0n, other.firstCheckpoint ?? 0n);
-  const common = lowest(own.last, other.last);
+  const isGuided = (await readMeta(on)).isGuided || (await there.isGuided());
+  const known = async (checkpoint: bigint) =>
+    isGuided ? await lastOfContract(on, checkpoint) : checkpoint;
+  const ends = lowest(own.last, other.last);
+  // One that this log did not read has no time and digest here.
+  const common = (await checkpointMark(on, ends)) === null ? await known(ends) : ends;
   const newest = comparing.through ?? common;
   if (newest > common || newest < first) {
     throw new IncomparableError(
@@ -135,7 +143,19 @@ export const compareDeployments = async (
   progress.assertOwn(digests.map(({ pipeline, digest }) => `${pipeline} ${digest}`).join(", "));
   const sameFirst = own.firstCheckpoint === other.firstCheckpoint;
   const reaches = reachesHere(on, own.last, signal);
-  const compared = { on, here, there, reaches, signal, progress, first, sameFirst, isFull };
+  const compared = {
+    on,
+    here,
+    there,
+    reaches,
+    signal,
+    progress,
+    first,
+    sameFirst,
+    isGuided,
+    known,
+    isFull,
+  };
   const names = new Set(pipelines.map(({ name }) => name));
   const steps = (await stepsOf(compared, pipelines)).filter(({ pipelines: needed }) =>
     needed === undefined ? !isPart : needed.some((name) => names.has(name)),
@@ -153,6 +173,22 @@ export const compareDeployments = async (
     notes: progress.differences.length === 0 ? [] : await notesOf(there, own, other, comparing),
   };
 };
+
+/** The last checkpoint with facts of the contract's coins up to this one: every log reads it. */
+const lastOfContract = async (on: Reads, checkpoint: bigint): Promise<bigint> => {
+  const [row] = await read<{ readonly last: bigint }>(on, LAST_OF_CONTRACT, [asInt8(checkpoint)]);
+  return row?.last ?? checkpoint;
+};
+
+const ofContract = (where: string, order: string) => `
+  (select checkpoint as last from log_coin_chain as chain
+   where checkpoint ${where} and exists (
+     select from log_coins c where c.coin_type = chain.coin_type and c.is_security)
+   order by checkpoint ${order} limit 1)`;
+
+// Before the first one, that one.
+const LAST_OF_CONTRACT = `
+  ${ofContract("<= $1::int8", "desc")} union all ${ofContract("> $1::int8", "")} order by 1 limit 1`;
 
 /** A held token of this deployment is no difference. */
 const asIncomparable = (error: unknown): never => {

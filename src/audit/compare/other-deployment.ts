@@ -46,6 +46,8 @@ export type OtherDeployment = Register & {
     readonly firstCheckpoint: bigint | null;
     readonly chainId: string | null;
   }>;
+  /** Whether parts of its log were read guided; an older version reads it whole. */
+  isGuided(): Promise<boolean>;
   /** Hex without 0x. */
   digest(pipeline: string, at: bigint): Promise<string>;
   /** Its program version; null when it does not say. */
@@ -72,6 +74,12 @@ const metaAnswer = z.object({
     chainId: z.string().nullable(),
   }),
 });
+
+const readAnswer = z.object({ _meta: z.object({ readFrom: z.string() }) });
+
+const ignoreRefusal = (error: unknown): undefined => {
+  if (!(error instanceof NotAnsweredError)) throw error;
+};
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const digestAnswer = z.object({ pipelineDigest: hex });
@@ -252,6 +260,10 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
       );
       const { checkpoint: last, firstCheckpoint, chainId } = meta;
       return { last, firstCheckpoint, chainId };
+    },
+    isGuided: async () => {
+      const read = readAnswer.safeParse(await ask("{ _meta { readFrom } }").catch(ignoreRefusal));
+      return read.success && read.data._meta.readFrom === "GUIDED";
     },
     digest: async (pipeline, at) => {
       const query =

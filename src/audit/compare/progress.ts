@@ -100,6 +100,10 @@ export type Compared = {
   readonly first: bigint;
   /** Whether both logs begin at the same checkpoint. */
   readonly sameFirst: boolean;
+  /** Whether one of the logs was read guided: it knows the contract's checkpoints alone. */
+  readonly isGuided: boolean;
+  /** A checkpoint at or before this one that both logs have read. */
+  readonly known: (checkpoint: bigint) => Promise<bigint>;
   readonly isFull: boolean;
 };
 

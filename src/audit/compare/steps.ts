@@ -84,7 +84,7 @@ export const stepsOf = async (
     { name: "heads of the log", run: () => compareHeads(compared, bounds.heads) },
     // Few: compare each of them.
     listStep(compared, { ...bounds, firstPages: Number.POSITIVE_INFINITY }, TOKENS, null),
-    ...chosen.flatMap((coin) => stepsOfCoin(compared, bounds, coin)),
+    ...(await Promise.all(chosen.map((coin) => stepsOfCoin(compared, bounds, coin)))).flat(),
     {
       name: "coins",
       run: async () =>
@@ -97,13 +97,18 @@ export const stepsOf = async (
   ];
 };
 
-const stepsOfCoin = (compared: Compared, bounds: Bounds, coin: Coin): readonly Step[] => {
+const stepsOfCoin = async (
+  compared: Compared,
+  bounds: Bounds,
+  coin: Coin,
+): Promise<readonly Step[]> => {
   const { progress } = compared;
   const { coinType, firstCheckpoint } = coin;
   const span = progress.through - firstCheckpoint + 1n;
   const checkpoints = new Set([progress.through]);
   for (let number = 0; number < bounds.capTables; number += 1) {
-    checkpoints.add(firstCheckpoint + progress.random(`cap table ${number} ${coinType}`, span));
+    const at = firstCheckpoint + progress.random(`cap table ${number} ${coinType}`, span);
+    checkpoints.add(await compared.known(at));
   }
   return [
     ...[...LISTS, ...PRESENT.map(pastOf)].map((list) => listStep(compared, bounds, list, coinType)),
