@@ -8,6 +8,7 @@ import { type DemoRegister, demoRegister } from "./demo-register.ts";
 
 const CHECKPOINTS = 200;
 const THROUGH = BigInt(CHECKPOINTS - 1);
+const RANGE = { first: 0n, through: THROUGH };
 
 let register: DemoRegister;
 let coins: readonly string[];
@@ -19,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => register[Symbol.asyncDispose]());
 
 test("every object of the demo ledger has all its versions, and the sums agree at every checkpoint", async () => {
-  const found = await chainsOf(register.database.sql, THROUGH, coins);
+  const found = await chainsOf(register.database.sql, RANGE, coins);
   expect(found.map(({ coinType }) => coinType)).toEqual(coins);
   for (const one of found) {
     expect(one).toMatchObject({ treasuries: 1n, gaps: 0n, unfilled: 0n, unequalFrom: null });
@@ -31,7 +32,7 @@ test("every object of the demo ledger has all its versions, and the sums agree a
 test("every transaction of the demo ledger obeys the profile", async () => {
   const found = await closureOf(register.database.sql, THROUGH, coins);
   expect(await foreignTo(register.database.sql, THROUGH, coins, 5)).toEqual([]);
-  expect(await gapsOf(register.database.sql, THROUGH, coins, 5)).toEqual([]);
+  expect(await gapsOf(register.database.sql, RANGE, coins, 5)).toEqual([]);
   expect(found.map(({ foreign }) => foreign)).toEqual(coins.map(() => 0n));
 });
 
@@ -42,7 +43,7 @@ test("a transaction that was not read shows in the next change of each of its ob
   const hidden = all.filter(({ changedLater }) => changedLater.length > 0 && random(5) === 0);
   expect(hidden.length).toBeGreaterThan(40);
   for (const one of hidden) {
-    const gaps = await hidingTransaction(database, one, (sql) => gapsOf(sql, THROUGH, coins, 50));
+    const gaps = await hidingTransaction(database, one, (sql) => gapsOf(sql, RANGE, coins, 50));
     const found = gaps.map(({ objectId, version }) => ({ objectId, version: `${version}` }));
     expect(found.toSorted(byId)).toEqual(one.changedLater.toSorted(byId));
   }

@@ -12,6 +12,7 @@ import { type Proof, type ProofRequest, prove } from "../../src/audit/complete/p
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { completenessCheck } from "../../src/audit/watch/completeness-check.ts";
 import { acceptedBytecode } from "../../src/ledger/contract/bytecode.ts";
+import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { listedSource } from "../ledger/guided/listed-source.ts";
 import { HONEST, type Lies } from "../ledger/history/lies.ts";
 import { listedDemo } from "../ledger/history/listed-demo.ts";
@@ -46,6 +47,7 @@ const requestOf = (lies: Partial<Lies> = {}, more: Partial<ProofRequest> = {}): 
   index: listedIndex(ledger, { ...HONEST, ...lies }),
   witness: null,
   accepted: acceptedBytecode(),
+  againMs: 1,
   ...more,
 });
 
@@ -102,9 +104,14 @@ test("a transaction that was not read is named though it is the last change of i
     // The same by a second node, where the first one serves what the log has.
     const index = { ...listedIndex(ledger), heads: await headsOf(altered) };
     const { heads } = await proven({}, { index, witness: listedIndex(ledger) }, altered);
-    const [first, second] = heads.map(({ gaps }) => gaps.map(({ objectId }) => objectId));
+    const [first, second] = heads.map(({ gaps, gone }) =>
+      [...gaps, ...gone].map(({ objectId }) => objectId),
+    );
     expect(first).toEqual([]);
-    expect(second).toEqual(found.heads[0]?.gaps.map(({ objectId }) => objectId));
+    const [alone] = found.heads;
+    expect(second).toEqual(
+      [...(alone?.gaps ?? []), ...(alone?.gone ?? [])].map(({ objectId }) => objectId),
+    );
   }
 });
 
@@ -153,6 +160,75 @@ test("a node whose heads are older than the log shows nothing, nor does one that
   expect(late.coins.find(({ coinType }) => coinType === object?.coinType)?.notShown).toEqual([
     "heads: lists in memory has checkpoints up to 10, before the log's 299",
   ]);
+});
+
+test("that an object is gone is believed of one node alone only where no other node has it", async () => {
+  const [coin] = (await proven()).coins;
+  const treasury = [...demo.model.coins.values()].find(
+    ({ coinType }) => coinType === coin?.coinType,
+  );
+  const heads = new Map([[treasury?.treasuryId ?? "", undefined]]);
+  const hiding = listedIndex(ledger, { ...HONEST, heads });
+  const verdictOf = ({ coins }: Proof) =>
+    coins.find(({ coinType }) => coinType === coin?.coinType)?.verdict;
+  expect(verdictOf(await proven({}, { index: hiding }))).toBe("incomplete");
+  expect(verdictOf(await proven({}, { index: hiding, witness: listedIndex(ledger) }))).toBe(
+    "not shown",
+  );
+  expect(verdictOf(await proven({}, { index: hiding, witness: hiding }))).toBe("incomplete");
+  // One that answers right when it is asked again.
+  let asked = 0;
+  const honest = listedIndex(ledger);
+  const balanced: ProofRequest["index"] = {
+    ...honest,
+    heads: (ids, of) => (asked++ % 2 === 0 ? hiding : honest).heads(ids, of),
+  };
+  expect(verdictOf(await proven({}, { index: balanced }))).toBe("complete");
+});
+
+test("an upgrade that one node hides is named by the other", async () => {
+  await using altered = await copyOf(database);
+  await losePackages(altered);
+  const [cap] = (await proven()).code.caps;
+  const [place] = ledger.listed(`object ${cap?.objectId}`);
+  if (cap === undefined || place === undefined) throw new Error("no capability");
+  // As its publication left it.
+  const bytes = ledger.checkpoint(place.checkpoint);
+  const published = decodeCheckpoint({ sequence: place.checkpoint, encoding: "protobuf", bytes });
+  const version = published.transactions
+    .flatMap(({ outputObjects }) => outputObjects)
+    .find(({ id }) => id === cap.objectId)?.version;
+  if (version === undefined) throw new Error("no version of the capability");
+  const heads = new Map([
+    [cap.objectId, { version, digest: "", previousTransaction: place.digest }],
+  ]);
+  const hiding = listedIndex(ledger, { ...HONEST, heads });
+  const alone = await proven({}, { index: hiding }, altered);
+  expect({ hidden: alone.code.hidden, versions: alone.code.versions.length }).toEqual({
+    hidden: [],
+    versions: 1,
+  });
+  expect(alone.coins[0]?.onFaith.join()).toContain(
+    `${cap.objectId} has no version after ${version}`,
+  );
+  const both = await proven({}, { index: hiding, witness: listedIndex(ledger) }, altered);
+  expect(both.code.hidden.map(({ address }) => address)).toEqual([demo.packages[1]]);
+});
+
+test("a log that begins after its tokens shows nothing missing, and nothing complete", async () => {
+  await using later = await freshDatabase();
+  const following = await follow(later, { ...demo, begin: 100n });
+  await following.append(
+    Array.from({ length: 60 }, (_, at) => {
+      const sequence = BigInt(100 + at);
+      return { sequence, encoding: "protobuf" as const, bytes: ledger.checkpoint(sequence) };
+    }),
+  );
+  const { coins } = await proven({}, {}, later);
+  for (const { verdict, gaps, notShown } of coins) {
+    expect({ verdict, gaps }).toEqual({ verdict: "not shown", gaps: [] });
+    expect(notShown.join()).toContain("existed before checkpoint 100, with which the log begins");
+  }
 });
 
 test("without a node's lists an exhaustively read log is complete on the word of who read it", async () => {

@@ -28,7 +28,7 @@ export const certificateOf = async (
 ): Promise<CompletenessCertificate> => {
   const through = BigInt(of.through.checkpoint);
   const coins = [of.coinType];
-  const [chains] = await chainsOf(database.sql, through, coins);
+  const [chains] = await chainsOf(database.sql, { first: 0n, through }, coins);
   const [closure] = await closureOf(database.sql, through, coins);
   if (chains === undefined || closure === undefined) throw new Error(`no facts of ${of.coinType}`);
   const heads: readonly Head[] = await objectsOfCoin(database.sql, of.coinType, through);

@@ -15,15 +15,18 @@ export const follow = async (
     chainId,
     packages,
     hidden = new Set(),
+    begin: firstCheckpoint = 0n,
   }: {
     readonly chainId: string;
     readonly packages: readonly string[];
     /** Digests of transactions that a dishonest operator leaves out. */
     readonly hidden?: ReadonlySet<string>;
+    /** The log begins here. */
+    readonly begin?: bigint;
   },
 ) => {
   const read = createCheckpointReader(packages);
-  const log = await openLog(database, { chainId, packages, firstCheckpoint: 0n });
+  const log = await openLog(database, { chainId, packages, firstCheckpoint });
   const begin = await log.highWater();
   const next = new Map<string, bigint>();
   for (const pipeline of ledgerPipelines) {

@@ -21,6 +21,8 @@ export type Gap = {
   /** First checkpoint that may lack a change. */
   readonly from: bigint;
   readonly what: string;
+  /** No version of the object before it is in the log. */
+  readonly isBeginning?: boolean;
 };
 
 /** Sums are in the coin's smallest unit. */
@@ -78,20 +80,23 @@ export const CHANGES = `
   ) as objects
   window w as (partition by object_id order by checkpoint, transaction, index)`;
 
-/** Whether the version that a change took in is the one before it. */
-const IS_GAP = `not unfilled and case
-    when before is null then input is not null
+/**
+ * Whether the version that a change took in is not the one before it. Metadata may be older than
+ * the contract, and so than the log.
+ */
+const isGap = (first: bigint): string => `not unfilled and case
+    when before is null then input is not null and not (${first > 0n} and ${IS_METADATA})
     when absent then not (${IS_METADATA} and input is null)
     else input is distinct from before end`;
 
-const SUMS = `
+const sums = (first: bigint): string => `
   with changes as (${CHANGES}), by_checkpoint as (
     select coin_type, checkpoint, count(*) as versions,
            count(*) filter (where before is null) as objects,
            count(*) filter (where last and not removed) as live,
            count(*) filter (where before is null and name = '${TREASURY}') as treasuries,
            count(*) filter (where unfilled) as unfilled,
-           count(*) filter (where ${IS_GAP}) as gaps,
+           count(*) filter (where ${isGap(first)}) as gaps,
            sum(change) filter (where name = '${TREASURY}') as supplied,
            sum(change) filter (where name <> '${TREASURY}') as moved
     from changes group by coin_type, checkpoint
@@ -107,31 +112,34 @@ const SUMS = `
          min(checkpoint) filter (where supply <> held) as "unequalFrom"
   from running group by coin_type order by coin_type`;
 
-/** Reads all changes of the coins' objects up to a checkpoint, included, sorted on disk. */
+/** Checkpoints of the log, both included. */
+export type LogRange = { readonly first: bigint; readonly through: bigint };
+
+/** Reads all changes of the coins' objects up to a checkpoint, sorted on disk. */
 export const chainsOf = async (
   sql: Sql,
-  through: bigint,
+  { first, through }: LogRange,
   coins: readonly string[],
 ): Promise<readonly CoinChains[]> => {
   type Row = Omit<CoinChains, "supply" | "held"> & {
     readonly supply: string;
     readonly held: string;
   };
-  const rows = await sql.unsafe<Row[]>(SUMS, [`${through}`, texts(coins)]);
+  const rows = await sql.unsafe<Row[]>(sums(first), [`${through}`, texts(coins)]);
   return rows.map((row) => ({ ...row, supply: BigInt(row.supply), held: BigInt(row.held) }));
 };
 
-const GAPS = `
+const firstGaps = (first: bigint): string => `
   select coin_type as "coinType", object_id as "objectId", checkpoint, version, input, before, seen, absent
   from (
     select *, row_number() over (partition by coin_type order by checkpoint, transaction, object_id) as place
-    from (${CHANGES}) as changes where ${IS_GAP}
+    from (${CHANGES}) as changes where ${isGap(first)}
   ) as gaps where place <= $3::int order by coin_type, place`;
 
 /** First gaps of each coin in chain order, at most `most` of each. */
 export const gapsOf = async (
   sql: Sql,
-  through: bigint,
+  { first, through }: LogRange,
   coins: readonly string[],
   most: number,
 ): Promise<readonly Gap[]> => {
@@ -143,12 +151,13 @@ export const gapsOf = async (
     readonly seen: bigint | null;
     readonly absent: boolean;
   };
-  const rows = await sql.unsafe<Row[]>(GAPS, [`${through}`, texts(coins), `${most}`]);
+  const rows = await sql.unsafe<Row[]>(firstGaps(first), [`${through}`, texts(coins), `${most}`]);
   return rows.map(({ coinType, objectId, checkpoint, seen, ...of }) => ({
     coinType,
     objectId,
     version: BigInt(of.input ?? of.version),
     from: seen === null ? 0n : seen + 1n,
+    isBeginning: seen === null,
     what: gapInWords(of, `at checkpoint ${checkpoint}`),
   }));
 };

@@ -35,6 +35,8 @@ export type UpgradeCap = {
   readonly version: bigint;
   /** Versions of the package. */
   readonly packages: bigint;
+  /** Who serves it. */
+  readonly node: string;
   /** The weakest of its steps. */
   readonly shownBy: ShownBy;
 };
@@ -59,8 +61,8 @@ type CheckCode = {
   readonly sql: Sql;
   readonly source: CheckpointSource;
   readonly checkpoints: WholeCheckpoints;
-  /** Null: no node's lists. */
-  readonly index: LedgerIndex | null;
+  /** Nodes with lists; each says which version of a capability is the newest. */
+  readonly nodes: readonly LedgerIndex[];
   readonly accepted: AcceptedBytecode;
   readonly first: bigint;
   readonly through: bigint;
@@ -91,37 +93,39 @@ export const checkCode = async (asked: CheckCode, signal: AbortSignal): Promise<
         `code: package ${address} has bytecode ${version.bytecode}, which no profile is known to hold for (CONTRACT_BYTECODE)`,
       );
     }
-    if (version.version !== 1n || asked.index === null) continue;
-    const upgrades = await upgradesOf({ ...asked, index: asked.index }, whole, address, signal);
-    if ("notShown" in upgrades) notShown.push(upgrades.notShown);
-    else {
-      caps.push(upgrades.cap);
-      for (const one of upgrades.published) {
-        followed.add(one.address);
-        const isKnown = known.some((each) => each.address === one.address);
-        if (!isKnown && one.checkpoint <= asked.through) hidden.push(one);
+    if (version.version !== 1n) continue;
+    for (const index of asked.nodes) {
+      const upgrades = await upgradesOf({ ...asked, index }, whole, address, signal);
+      if ("notShown" in upgrades) notShown.push(upgrades.notShown);
+      else {
+        caps.push(upgrades.cap);
+        for (const one of upgrades.published) {
+          const isKnown = known.some((each) => each.address === one.address);
+          const isFound = followed.has(one.address);
+          followed.add(one.address);
+          if (!isKnown && !isFound && one.checkpoint <= asked.through) hidden.push(one);
+        }
       }
     }
   }
-  if (asked.index !== null) {
-    for (const { address, version } of versions) {
-      if (version === 1n || followed.has(address)) continue;
-      notShown.push(`code: package ${address} is no version of another package of the log`);
-    }
+  const isFollowed = asked.nodes.length > 0;
+  for (const { address, version } of isFollowed ? versions : []) {
+    if (version === 1n || followed.has(address)) continue;
+    notShown.push(`code: package ${address} is no version of another package of the log`);
   }
-  return { versions, caps, hidden, notShown, isFollowed: asked.index !== null };
+  return { versions, caps, hidden, notShown, isFollowed };
 };
 
 /** How many checkpoints of a log are read to find a publication, without a node that names it. */
 const MOST_SCANNED = 2_000n;
 
 const publicationOf = async (
-  { index, source, first, through }: CheckCode,
+  { nodes: [index], source, first, through }: CheckCode,
   address: string,
   signal: AbortSignal,
 ): Promise<bigint | null> => {
-  const head = index && (await index.heads([address], signal)).get(address);
-  if (index && head) return index.checkpointOf(head.previousTransaction, signal);
+  const head = (await index?.heads([address], signal))?.get(address);
+  if (index !== undefined && head) return index.checkpointOf(head.previousTransaction, signal);
   const named = await source.publishedAt?.(address, signal);
   if (named !== undefined && named !== null) return named;
   const scanned = first + MOST_SCANNED;
@@ -209,5 +213,8 @@ const upgradesOf = async (
     if (!(error instanceof WalkEndedError)) throw error;
     return { notShown: `${of}: ${error.message}` };
   }
-  return { cap: { objectId: cap.id, version: head.version, packages, shownBy }, published: found };
+  return {
+    cap: { objectId: cap.id, version: head.version, packages, node: index.description, shownBy },
+    published: found,
+  };
 };

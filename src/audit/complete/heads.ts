@@ -8,6 +8,7 @@
 import { texts } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LedgerIndex, ObjectHead } from "../../ledger/history/ledger-index.ts";
+import { pause } from "../../waiting/backoff.ts";
 import { CHANGES, type Gap } from "./chains.ts";
 import { changesIn, WalkEndedError, walkBack } from "./object-walk.ts";
 import type { WholeCheckpoints } from "./whole-checkpoints.ts";
@@ -28,8 +29,10 @@ export type CheckedHeads = {
   /** ISO 8601, when it was asked first. */
   readonly askedAt: string;
   readonly counts: ReadonlyMap<string, HeadCounts>;
-  /** The first of each coin. */
+  /** Newer versions that the ledger shows and the log lacks: the first of each coin. */
   readonly gaps: readonly Gap[];
+  /** Objects that are live in the log, and that the node says are gone: the first of each coin. */
+  readonly gone: readonly Gap[];
   readonly notShown: readonly NotShown[];
 };
 
@@ -46,6 +49,8 @@ export type NotShown = { readonly coinType: string; readonly what: string };
 
 type CheckHeads = {
   readonly index: LedgerIndex;
+  /** Before a node is asked again, ms; doubles. */
+  readonly againMs?: number | undefined;
   readonly checkpoints: WholeCheckpoints;
   readonly through: bigint;
 };
@@ -88,6 +93,7 @@ export const openHeadsCheck = async (
   const askedAt = new Date().toISOString();
   const counts = new Map<string, HeadCounts>();
   const gaps: Gap[] = [];
+  const gone: Gap[] = [];
   const notShown: NotShown[] = [];
   const add = <T extends { readonly coinType: string }>(list: T[], one: T): void => {
     const ofCoin = list.filter(({ coinType }) => coinType === one.coinType).length;
@@ -95,13 +101,7 @@ export const openHeadsCheck = async (
   };
   return {
     page: async (objects, signal) => {
-      const heads =
-        at < through
-          ? null
-          : await index.heads(
-              objects.map(({ objectId }) => objectId),
-              signal,
-            );
+      const heads = at < through ? null : await headsOf(asked, objects, signal);
       for (const object of objects) {
         signal.throwIfAborted();
         const { coinType, objectId } = object;
@@ -116,11 +116,31 @@ export const openHeadsCheck = async (
         if (verdict === "same") counts.set(coinType, { same: same + 1n, changed });
         else if (verdict === "changed") counts.set(coinType, { same, changed: changed + 1n });
         else if (typeof verdict === "string") add(notShown, { coinType, what: verdict });
-        else add(gaps, verdict);
+        else add(heads.get(objectId) ? gaps : gone, verdict);
       }
     },
-    result: () => ({ source, at, askedAt, counts, gaps, notShown }),
+    result: () => ({ source, at, askedAt, counts, gaps, gone, notShown }),
   };
+};
+
+/** Behind one address may be several nodes, of which one lags: such answers are asked for again. */
+const ASKED_AGAIN = 3;
+const AGAIN_MS = 500;
+
+const headsOf = async (
+  { index, againMs = AGAIN_MS }: CheckHeads,
+  objects: readonly LiveObject[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, ObjectHead | null>> => {
+  const heads = new Map<string, ObjectHead | null>();
+  let due = objects;
+  for (let again = 0; ; again += 1) {
+    const ids = due.map(({ objectId }) => objectId);
+    for (const [id, head] of await index.heads(ids, signal)) heads.set(id, head);
+    due = due.filter(({ objectId, version }) => (heads.get(objectId)?.version ?? -1n) < version);
+    if (due.length === 0 || again === ASKED_AGAIN) return heads;
+    await pause(againMs * 2 ** again, signal);
+  }
 };
 
 type Verdict = "same" | "changed" | (string & {}) | Gap;

@@ -16,6 +16,8 @@ type CheckMetadata = {
   readonly sql: Sql;
   readonly index: LedgerIndex;
   readonly checkpoints: WholeCheckpoints;
+  /** Metadata created before the log begins is not in it. */
+  readonly first: bigint;
   readonly through: bigint;
 };
 
@@ -33,7 +35,8 @@ export const checkMetadata = async (
   for (const coinType of coins) {
     try {
       for (const created of await metadataOf(asked, coinType, signal)) {
-        if (created.checkpoint > asked.through || read.has(created.id)) continue;
+        const { checkpoint: at } = created;
+        if (at < asked.first || at > asked.through || read.has(created.id)) continue;
         const { id: objectId, version, checkpoint } = created;
         const what = `this metadata object was created at checkpoint ${checkpoint}, which was not read`;
         gaps.push({ coinType, objectId, version, from: checkpoint, what });

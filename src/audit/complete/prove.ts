@@ -41,6 +41,8 @@ export type ProofRequest = {
   readonly index: LedgerIndex | null;
   readonly witness: LedgerIndex | null;
   readonly accepted: AcceptedBytecode;
+  /** Before a node's answer that lags is asked for again, ms. */
+  readonly againMs?: number | undefined;
 };
 
 export type ServedHeads = CheckedHeads & { readonly as: "source" | "witness" };
@@ -103,26 +105,27 @@ export const prove = async (
   const coins = await coinsOf(sql, request.coinType);
   const ranges = await guidedRanges({ sql });
   const isGuided = ranges.some(({ first }) => first <= asked);
-  const chains = await chainsOf(sql, asked, coins);
+  const { firstCheckpoint: first } = log;
+  const chains = await chainsOf(sql, { first, through: asked }, coins);
   signal.throwIfAborted();
   const closure = new Map(
     (await closureOf(sql, asked, coins)).map((one) => [one.coinType, one] as const),
   );
   signal.throwIfAborted();
   const whole = wholeCheckpoints({ ...request, sql });
-  const { firstCheckpoint: first } = log;
+  const nodes = [request.index, request.witness].filter((node) => node !== null);
   const code = await checkCode(
-    { ...request, sql, checkpoints: whole, first, through: asked },
+    { ...request, sql, nodes, checkpoints: whole, first, through: asked },
     signal,
   );
-  const { index } = request;
-  const metadata =
-    index === null
-      ? { gaps: [], notShown: [] }
-      : await checkMetadata({ sql, index, checkpoints: whole, through: asked }, coins, signal);
+  const metadata = await Promise.all(
+    nodes.map((index) =>
+      checkMetadata({ sql, index, checkpoints: whole, first, through: asked }, coins, signal),
+    ),
+  );
   const { heads, hashes } = await headsOf(sql, request, { coins, through: asked, whole }, signal);
   const common: Common = {
-    ...{ through: asked, isGuided, code, heads, metadata },
+    ...{ first, through: asked, isGuided, code, heads, metadata },
     onFaith: await onFaithOfAll(sql, { through: asked, isGuided, code, heads }),
   };
   const proofs: CoinProof[] = [];
@@ -156,7 +159,7 @@ const NO_HEADS = createHash("sha256").digest("hex");
 /** Reads live objects once, for every node and for the hashes. */
 const headsOf = async (
   sql: Sql,
-  { index, witness }: ProofRequest,
+  { index, witness, againMs }: ProofRequest,
   {
     coins,
     through,
@@ -175,7 +178,7 @@ const headsOf = async (
   const checks = await Promise.all(
     asked.map(async ({ as, index: node }) => ({
       as,
-      check: await openHeadsCheck({ index: node, checkpoints, through }, signal),
+      check: await openHeadsCheck({ index: node, checkpoints, through, againMs }, signal),
     })),
   );
   const hashing = new Map<string, ReturnType<typeof createHash>>();
@@ -193,8 +196,9 @@ const headsOf = async (
 };
 
 type Common = Pick<Proof, "isGuided" | "code" | "heads"> & {
+  readonly first: bigint;
   readonly through: bigint;
-  readonly metadata: Pick<CheckedHeads, "gaps" | "notShown">;
+  readonly metadata: readonly Pick<CheckedHeads, "gaps" | "notShown">[];
   readonly onFaith: readonly string[];
 };
 
@@ -209,11 +213,19 @@ const proofOfCoin = async (
 ): Promise<CoinProof> => {
   const { chains, closure, headsHash } = found;
   const { coinType } = chains;
-  const { through, isGuided, code, heads, metadata, onFaith } = common;
+  const { first, through, isGuided, code, heads, metadata, onFaith } = common;
   const one = [coinType];
   const gaps: Gap[] = [];
   const notShown = [...code.notShown];
-  if (chains.gaps > 0n) gaps.push(...(await gapsOf(sql, through, one, MOST_GAPS)));
+  const broken = chains.gaps > 0n ? await gapsOf(sql, { first, through }, one, MOST_GAPS) : [];
+  // A log that was read from some checkpoint on has what came after, and knows nothing of before.
+  const isEarlier = !isGuided && first > 0n && broken.some(({ isBeginning }) => isBeginning);
+  if (isEarlier) {
+    notShown.push(
+      `chains: ${coinType} existed before checkpoint ${first}, with which the log begins`,
+    );
+  }
+  gaps.push(...broken.filter(({ isBeginning }) => !(isEarlier && isBeginning)));
   if (chains.unfilled > 0n) {
     notShown.push(
       `chains: input versions of ${chains.unfilled} changes are still being filled in from the source`,
@@ -221,7 +233,7 @@ const proofOfCoin = async (
   }
   const treasury = await treasuryAt(sql, coinType, through);
   const ofTreasury = (what: string, from = 0n): Gap => ({ coinType, ...treasury, from, what });
-  if (chains.treasuries !== 1n) {
+  if (chains.treasuries !== 1n && !isEarlier) {
     gaps.push(ofTreasury(`${chains.treasuries} treasuries of the token were read, instead of one`));
   }
   if (closure !== undefined && closure.foreign > 0n) {
@@ -233,7 +245,7 @@ const proofOfCoin = async (
       else notShown.push(`closure: ${what}`);
     }
   }
-  if (chains.unequalFrom !== null && gaps.length === 0) {
+  if (chains.unequalFrom !== null && gaps.length === 0 && !isEarlier) {
     gaps.push(
       ofTreasury(
         `after checkpoint ${chains.unequalFrom} tokens and grants do not come to the treasury's supply; at the end they come to ${chains.held}, and the supply is ${chains.supply}`,
@@ -245,7 +257,23 @@ const proofOfCoin = async (
     const what = `the contract was upgraded to ${address} at checkpoint ${checkpoint}, which was not read`;
     gaps.push({ coinType, ...cap, from: checkpoint, what });
   }
-  for (const each of [metadata, ...heads]) {
+  for (const each of heads) {
+    const others = heads.filter((other) => other !== each);
+    for (const gone of each.gone) {
+      if (gone.coinType !== coinType) continue;
+      // That an object is gone is a node's word: against another's, neither shows it.
+      const denied = others.find((other) =>
+        other.gone.every(({ objectId }) => objectId !== gone.objectId),
+      );
+      if (denied === undefined) gaps.push(gone);
+      else {
+        notShown.push(
+          `heads: ${each.source} has no object ${gone.objectId}, but ${denied.source} has it`,
+        );
+      }
+    }
+  }
+  for (const each of [...metadata, ...heads]) {
     gaps.push(...each.gaps.filter((gap) => gap.coinType === coinType));
     notShown.push(
       ...each.notShown.filter((what) => what.coinType === coinType).map(({ what }) => what),
@@ -289,7 +317,7 @@ const UNSIGNED = `
 
 const onFaithOfAll = async (
   sql: Sql,
-  { through, isGuided, code, heads }: Omit<Common, "onFaith" | "metadata">,
+  { through, isGuided, code, heads }: Omit<Common, "onFaith" | "metadata" | "first">,
 ): Promise<readonly string[]> => {
   const [unsigned] = await sql.unsafe<{ count: bigint; first: bigint | null }[]>(UNSIGNED, [
     `${through}`,
@@ -315,8 +343,8 @@ const onFaithOfAll = async (
       );
     }
   }
-  for (const { objectId, version, shownBy } of code.caps) {
-    const by = shownBy === "signature" ? "the node" : "the node and the source";
+  for (const { objectId, version, shownBy, node } of code.caps) {
+    const by = shownBy === "signature" ? node : `${node} and the source`;
     onFaith.push(`that the upgrade capability ${objectId} has no version after ${version}: ${by}`);
   }
   const whole = "this deployment, which read every checkpoint";

@@ -26,6 +26,8 @@ export type SlowCheck = {
   next(on: Database): Promise<{ readonly ended: boolean }>;
   /** Replaces the pace's `rests`, unless that is 0. */
   readonly rests?: number;
+  /** Replaces the pace's `roundEveryMs` when it is shorter. */
+  readonly everyMs?: number;
 };
 
 export type Watch = {
@@ -185,7 +187,8 @@ const repeat = async (
     const { ended } = await check.next(database);
     progressed();
     const restMs = restAfter(beganMs, rests === 0 ? 0 : (check.rests ?? rests));
-    const untilRoundMs = ended ? roundMs + roundEveryMs - performance.now() : 0;
+    const everyMs = Math.min(check.everyMs ?? roundEveryMs, roundEveryMs);
+    const untilRoundMs = ended ? roundMs + everyMs - performance.now() : 0;
     await pause(Math.max(restMs, untilRoundMs), signal);
     if (ended) roundMs = performance.now();
   }
