@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { Command, Option } from "commander";
 import { type CompletenessCertificate, certificateFaults } from "../../client/completeness.ts";
-import { isFormed } from "../../client/forms.ts";
+import { isFormed, isPlain } from "../../client/forms.ts";
 import type { Db } from "../database/connect.ts";
 import { assertFree } from "../evidence/exports/new-folder.ts";
 import type { PackHead } from "../evidence/pack/form.ts";
@@ -65,7 +65,7 @@ export const auditPackCommand = () =>
     )
     .option(
       "--certificate <file>",
-      "certificate of completeness of the token and of --to, by `prove complete --json`; the pack then also has later checkpoints that found its objects unchanged",
+      "output of `prove complete --json` through the checkpoint of --to; the pack then also has later checkpoints that found its objects unchanged",
     )
     .option(
       "--papers <folder>",
@@ -107,9 +107,7 @@ const make = async ({
   certificate: certificateFile,
   retryFor,
 }: Options & { coin: string; from: AsOf; to: AsOf; out: string }) => {
-  const certificate =
-    certificateFile === undefined ? undefined : await readCertificate(certificateFile);
-  if (certificate !== undefined && opening !== "whole") {
+  if (certificateFile !== undefined && opening !== "whole") {
     throw new UsageError("--certificate needs --opening whole");
   }
   await using storage = await openDatabase();
@@ -122,6 +120,10 @@ const make = async ({
       `--from (checkpoint ${first.mark.sequence}) must be before --to (checkpoint ${last.mark.sequence})`,
     );
   }
+  const certificate =
+    certificateFile === undefined
+      ? undefined
+      : await certificateFrom(certificateFile, last.coinType, last.mark.sequence);
   const { packages } = await factSource(database).highWater();
   const verify = { ...config.verify, level: "signatures" as const };
   const { source: asked, demo } = await openNamedSource({ ...config, verify }, undefined, logger);
@@ -138,23 +140,44 @@ const make = async ({
   return { outcome, withoutDigests: await withoutDigestsIn(database.db, last) };
 };
 
-const LONGEST_CERTIFICATE = 2 ** 20;
+const LONGEST_CERTIFICATES = 2 ** 26;
 
-/** A file of any spacing; the pack has the canonical form. */
-const readCertificate = async (path: string): Promise<CompletenessCertificate> => {
-  const refuse = (why: string) =>
-    new UsageError(`${path} is no certificate of completeness: ${why}`);
+/**
+ * The certificate of a token in the output of `prove complete --json`, or in a file of its own. Any
+ * spacing will do: the pack has the canonical form.
+ */
+const certificateFrom = async (
+  path: string,
+  coinType: string,
+  last: bigint,
+): Promise<CompletenessCertificate> => {
+  const refuse = (why: string) => new UsageError(`--certificate: ${path} ${why}`);
   const { size } = await stat(path).catch(() => ({ size: 0 }));
-  if (size === 0 || size > LONGEST_CERTIFICATE) throw refuse(`it has ${size} bytes`);
+  if (size === 0 || size > LONGEST_CERTIFICATES) throw refuse(`has ${size} bytes`);
   let json: unknown;
   try {
     json = JSON.parse(await readFile(path, "utf8"));
-  } catch (error) {
-    throw refuse(`it is not JSON${error instanceof SyntaxError ? "" : `: ${error}`}`);
+  } catch {
+    throw refuse("is not JSON");
   }
-  const faults = certificateFaults(json);
-  if (isFormed<CompletenessCertificate>(json, faults)) return json;
-  throw refuse(faults[0] ?? "");
+  const all = isPlain(json) && Array.isArray(json.certificates) ? json.certificates : [json];
+  const found: CompletenessCertificate[] = [];
+  for (const one of all) {
+    const faults = certificateFaults(one);
+    if (!isFormed<CompletenessCertificate>(one, faults)) {
+      throw refuse(`is no certificate of completeness: ${faults[0]}`);
+    }
+    found.push(one);
+  }
+  const named = ({ coinType: of, through }: CompletenessCertificate) =>
+    `${of} through checkpoint ${through.checkpoint}`;
+  const own = found.find(
+    (one) => one.coinType === coinType && one.through.checkpoint === `${last}`,
+  );
+  if (own !== undefined) return own;
+  throw refuse(
+    `has no certificate of ${coinType} through checkpoint ${last}, the last one of the pack, but ${found.map(named).join(", ") || "none"}: run \`holderbook prove complete --coin ${coinType} --through ${last} --json\``,
+  );
 };
 
 /** Pipelines whose digests the pack lacks, because they hold another token. */

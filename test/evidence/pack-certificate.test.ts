@@ -385,20 +385,22 @@ test("an operator who drops the last transaction of an object is believed in not
 test("a certificate of another token, chain, key or checkpoint is refused by its difference", async () => {
   const whole = join(folder, "whole");
   const other = await certify(honest, LATE.last, { of: coins[0] ?? "" });
-  const ofOther = await tryMaking("other-coin", honest, LATE, other);
-  expect([ofOther.code, ofOther.stderr]).toEqual([
-    1,
-    expect.stringContaining(`certificate.json: is of the token ${coins[0]}, not ${coinType}`),
-  ]);
-  const older = await tryMaking("older", honest, LATE, await certify(honest, LATE.last - 5));
-  expect([older.code, older.stderr]).toEqual([
-    1,
-    expect.stringContaining("certificate.json: is of the checkpoint 105, not 110, as the pack"),
-  ]);
+  const older = await certify(honest, LATE.last - 5);
+  for (const [at, certificate] of [other, older].entries()) {
+    const { code, stderr } = await tryMaking(`other-${at}`, honest, LATE, certificate);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`has no certificate of ${coinType} through checkpoint 110`);
+    expect(stderr).toContain(`${certificate.coinType} through checkpoint ${110 - 5 * at}`);
+  }
   const refused = async (edit: Parameters<typeof recertified>[1], why: string) => {
     const { code, stderr } = await verify(await recertified(whole, edit));
     expect([code, stderr]).toEqual([1, expect.stringContaining(`certificate.json: ${why}`)]);
   };
+  await refused(() => ({ coinType: coins[0] }), `is of the token ${coins[0]}, not ${coinType}`);
+  await refused(
+    ({ through }) => ({ through: { ...through, checkpoint: "105" } }),
+    "is of the checkpoint 105, not 110, as the pack",
+  );
   await refused(() => ({ chainId: "other" }), "is of the chain other, not");
   await refused(({ packages }) => ({ packages: packages.slice(1) }), "is of the packages");
   await refused(
@@ -477,4 +479,43 @@ test("a pack with a certificate is of version 4, and has all facts since the tok
     code: 2,
     stderr: expect.stringContaining("--certificate needs --opening whole"),
   });
+});
+
+test("what `prove complete` prints goes into a pack, and other files do not", async () => {
+  const settings = {
+    DATABASE_URL: honest.url,
+    CALLBACK_MASTER_KEY: masterKey,
+    LEDGER_SOURCE: `dir:${ledger}`,
+    COMMITTEE_FILE: join(ledger, "ledger.json"),
+  };
+  const { last, first } = LATE;
+  const proven = await runCommand(
+    ["prove", "complete", "--through", `${last}`, "--json"],
+    settings,
+  );
+  expect(proven).toMatchObject({ code: 0, stderr: "" });
+  const file = join(folder, "proven.json");
+  const packed = async (text: string) => {
+    await writeFile(file, text);
+    const out = join(folder, "proven");
+    const range = ["--from", `${first}`, "--to", `${last}`, "--certificate", file];
+    const args = ["audit-pack", "--coin", coinType, ...range, "--no-papers", "--out", out];
+    return runCommand(args, settings);
+  };
+  for (const [text, why] of [
+    ["", "has 0 bytes"],
+    ["\u0000\u001b[2J", "is not JSON"],
+    ["[]", "is no certificate of completeness: it must be an object"],
+    ['{"certificates":[]}', `has no certificate of ${coinType} through checkpoint 110`],
+    ['{"certificates":[{}]}', "is no certificate of completeness: format is missing"],
+  ] as const) {
+    const { code, stderr } = await packed(text);
+    expect([text, code, stderr]).toEqual([text, 2, expect.stringContaining(why)]);
+  }
+  expect(await packed(proven.stdout)).toMatchObject({ code: 0, stderr: "" });
+  const ran = await verify(join(folder, "proven"));
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toContain(
+    "by: certificate.json, signed by the key of the pack, counts the same",
+  );
 });
