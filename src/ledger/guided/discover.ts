@@ -98,7 +98,7 @@ const STAGE_BYTES = 4 * 1024 * 1024;
 type Search = {
   listed: boolean;
   /** After the newest known version: lists of the range, then beyond it, then the head itself. */
-  tail: "unasked" | "listed" | "located" | "given up";
+  tail: "unasked" | "listed" | "listed beyond" | "given up";
   /** The version last compared with the node's. */
   compared: bigint | null;
   failed: string | null;
@@ -124,21 +124,17 @@ export const discover = async (
   /** Each once: the end of an epoch may be fetched twice. */
   let staged = new Map<bigint, FoundExcerpt>();
   let stagedBytes = 0;
-  let [fetched, bytes] = [0, 0];
+  let [fetched, bytes, open] = [0, 0, 0];
   let step = "lists";
   let at: bigint | null = null;
   let stretchFrom = performance.now();
 
-  const show = () =>
-    options.onProgress?.({
-      step,
-      fetched,
-      bytes,
-      objects: chains.size,
-      open: chains.open.size,
-      at,
-      last,
-    });
+  const show = () => {
+    if (options.onProgress === undefined) return;
+    // Counted now and then: there may be many.
+    if (fetched % 16 === 0) open = [...chains.open].filter(isTracked).length;
+    options.onProgress({ step, fetched, bytes, objects: chains.size, open, at, last });
+  };
 
   const flush = async () => {
     const some = [...staged.values()];
@@ -262,11 +258,21 @@ export const discover = async (
   const isTracked = ({ kind, coinType }: Chain): boolean =>
     kind !== "metadata" || (coinType !== null && coins.has(coinType));
 
+  /** Newest checkpoint that lists and source both have. */
+  const reach = async (): Promise<bigint> => {
+    const [listed, newest] = await Promise.all([index.covers(signal), source.latest(signal)]);
+    return lowest(listed.last, newest ?? last);
+  };
+
   /** The checkpoint of a transaction; reads it, if it can be had. Null: read, or the reason why not. */
   const takeTransaction = async (digest: string): Promise<string | null> => {
     const sequence = await index.checkpointOf(digest, signal);
     if (sequence === null) return `the node knows no checkpoint of transaction ${digest}`;
     if (read.has(sequence)) return `checkpoint ${sequence} does not show it`;
+    // The lists' node may be ahead of the source, which would wait.
+    if (sequence > last && sequence > (await reach())) {
+      return `checkpoint ${sequence}, of transaction ${digest}, is not there yet`;
+    }
     try {
       await takeEach(() => [sequence]);
       return null;
@@ -322,11 +328,13 @@ export const discover = async (
     }
     for await (const { checkpoint, excerpt } of stagedAfter(staging, first - 1n)) {
       if (checkpoint > last) break;
-      noteFound(readStaged({ sequence: checkpoint, bytes: excerpt }, packages));
-      if (performance.now() - stretchFrom > LONGEST_STRETCH_MS) {
-        await turn();
-        stretchFrom = performance.now();
-      }
+      const found = readStaged({ sequence: checkpoint, bytes: excerpt }, packages);
+      // Leads from trust to the committee that staged ends of epochs go on from.
+      if (read.size === 0) await committees.verify(found.certified, signal);
+      noteFound(found);
+      if (performance.now() - stretchFrom <= LONGEST_STRETCH_MS) continue;
+      await turn();
+      stretchFrom = performance.now();
     }
     const { last: listedUpTo } = await index.covers(signal);
     if (listedUpTo < last) throw new ListsBehindError(index.description, listedUpTo, last);
@@ -411,7 +419,8 @@ export const discover = async (
     });
     if (live.length === 0) return false;
     const later: Asked[] = [];
-    const beyond: { readonly chain: Chain; readonly head: ObjectHead | null }[] = [];
+    const beyond: Omit<Asked, "last">[] = [];
+    const unlisted: (readonly [Chain, ObjectHead | null])[] = [];
     for (let from = 0; from < live.length; from += HEADS) {
       const some = live.slice(from, from + HEADS);
       const heads = await index.heads(
@@ -423,16 +432,25 @@ export const discover = async (
         const head = heads.get(chain.id) ?? null;
         const search = searchOf(chain);
         if (ours === null) continue;
+        const next = notInLog(chain, ours.checkpoint + 1n);
         // A node behind the range may serve an older version, which says nothing.
         if (head !== null && head.version <= ours.version) search.compared = ours.version;
         else if (search.tail === "unasked") {
           search.tail = "listed";
-          later.push({ id: chain.id, first: notInLog(chain, ours.checkpoint + 1n), last });
-        } else beyond.push({ chain, head });
+          later.push({ id: chain.id, first: next, last });
+        } else if (search.tail === "listed") {
+          search.tail = "listed beyond";
+          beyond.push({ id: chain.id, first: highest(next, last + 1n) });
+        } else unlisted.push([chain, head]);
       }
     }
     await askForObjects(later);
-    for (const each of beyond) await locate(each);
+    if (beyond.length > 0) {
+      // The first change after the range shows whether one before it is missing.
+      const upTo = await reach();
+      await askForObjects(beyond.map((asked) => ({ ...asked, last: upTo })));
+    }
+    for (const [chain, head] of unlisted) await locate(chain, head);
     return true;
   };
 
@@ -445,44 +463,18 @@ export const discover = async (
     return chains.open.has(chain) || isBehind;
   };
 
-  /** Reads the change that the node's version comes from, or the first one after the range. */
-  const locate = async ({
-    chain,
-    head,
-  }: {
-    readonly chain: Chain;
-    readonly head: ObjectHead | null;
-  }): Promise<void> => {
+  /** Reads the change that the node's version comes from, which its lists do not name. */
+  const locate = async (chain: Chain, head: ObjectHead | null): Promise<void> => {
     const search = searchOf(chain);
     const ours = headOf(chain);
     // Another chain's transaction may have changed it meanwhile.
     if (ours === null || ours.checkpoint > last || head?.version === ours.version) return;
-    const { last: listedUpTo } = await index.covers(signal);
-    if (search.tail === "listed") {
-      search.tail = "located";
-      // Changed after the range: the first change there shows whether one before it is missing.
-      const change =
-        head === null ? null : await index.checkpointOf(head.previousTransaction, signal);
-      if (change === null || change > last) {
-        const to = change === null ? listedUpTo : lowest(change, listedUpTo);
-        const next = to > last ? await firstOf(chain, { first: last + 1n, last: to }) : null;
-        if (next !== null) return takeEach(() => [next]);
-      }
-    }
     search.tail = "given up";
     search.failed =
       head === null
         ? "the node serves no such object any more, and lists no transaction that removed it"
         : await takeTransaction(head.previousTransaction);
-    if (search.failed === null) search.tail = "located";
-  };
-
-  const firstOf = async ({ id }: Chain, within: ListedRange): Promise<bigint | null> => {
-    let lowestListed: bigint | null = null;
-    for await (const each of index.touching([{ kind: "object", address: id }], within, signal)) {
-      if (lowestListed === null || each < lowestListed) lowestListed = each;
-    }
-    return lowestListed;
+    if (search.failed === null) search.tail = "listed beyond";
   };
 
   // The last checkpoint first: it leads to the committees of all epochs.

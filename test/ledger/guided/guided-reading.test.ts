@@ -1,10 +1,16 @@
 import { expect, test } from "vitest";
 import type { Database } from "../../../src/database/connect.ts";
+import { Cursor } from "../../../src/ledger/decode/cursor.ts";
+import { readSummary } from "../../../src/ledger/decode/summary.ts";
 import { guideWith } from "../../../src/ledger/guided/guided-reading.ts";
+import { loadBls } from "../../../src/ledger/proof/bls.ts";
+import { unpackCommittee } from "../../../src/ledger/proof/committee.ts";
+import { type CertificateVerifier, createVerifier } from "../../../src/ledger/proof/prover.ts";
 import { createCheckpointReader, readerAt } from "../../../src/ledger/reading/read.ts";
 import { type ReaderOptions, runReader } from "../../../src/ledger/reading/reader.ts";
 import type { ReadFact } from "../../../src/log/fact.ts";
 import { foundAfter, guidedRanges } from "../../../src/log/guided.ts";
+import { allCommittees, proofsAfter } from "../../../src/log/proofs.ts";
 import { readBatches } from "../../../src/log/read-batches.ts";
 import { freshDatabase } from "../../postgres.ts";
 import { HONEST } from "../history/lies.ts";
@@ -79,6 +85,28 @@ const factsOfLog = async ({ sql }: Database, last: bigint): Promise<readonly str
   return facts;
 };
 
+/** Checkpoints that were read and have no valid proof of the log's committees, in guided ranges. */
+const unprovenIn = async ({ sql }: Database): Promise<readonly bigint[]> => {
+  const bls = await loadBls();
+  const verifiers = new Map<bigint, CertificateVerifier>();
+  for (const { epoch, members } of await allCommittees(sql)) {
+    verifiers.set(epoch, createVerifier(bls, unpackCommittee(epoch, members)));
+  }
+  const unproven: bigint[] = [];
+  for (const { lastCheckpoint, epoch, summary, signature, signers } of await proofsAfter(
+    sql,
+    -1n,
+    10_000,
+  )) {
+    const certificate = { epoch, signature, signers };
+    const { header } = readSummary(new Cursor(summary, lastCheckpoint));
+    const verifier = verifiers.get(epoch);
+    if (verifier === undefined) unproven.push(lastCheckpoint);
+    else verifier.verify({ header, summary, nextCommittee: null, objectSet: null, certificate });
+  }
+  return unproven;
+};
+
 test("a range is read guided, and later checkpoints one by one", async () => {
   await using database = await freshDatabase();
   await read(database, { last: 299n });
@@ -118,6 +146,8 @@ test("a reader that is stopped at any moment goes on where it was", async () => 
     if (runs > 40) throw new Error(`the log expects ${await nextOf(database)}`);
   }
   expect(runs).toBeGreaterThan(5);
+  // Every checkpoint that was read is proven by a committee that the log has.
+  expect(await unprovenIn(database)).toEqual([]);
   expect(await factsOfLog(database, NEWEST)).toEqual(factsUpTo(NEWEST));
   expect(await foundAfter(database.sql, -1n, 1)).toEqual([]);
 });
