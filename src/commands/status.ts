@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { inQuarantine } from "../projections/held-coins.ts";
+import { type HeldIn, inQuarantine, readIncomplete } from "../projections/held-coins.ts";
+import { readMeta } from "../projections/meta.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { type ReplayStatus, readReplays, secondsLeft } from "../projections/replays.ts";
 import { type Hold, heldToken, holdsOf } from "../transfers/holds.ts";
@@ -20,8 +21,18 @@ export const statusCommand = () =>
       const records = await recordsMarks(storage.read.db);
       const replays = await readReplays(storage.read.db);
       const holds = await holdsOf(storage.read.db);
+      const incomplete = await readIncomplete(storage.read.db);
+      const { isGuided, completeThrough } = await readMeta(storage.read.db);
       const rows = [
-        ...[{ ...log, pipeline: "log" }, ...pipelines].map((mark) => ({
+        {
+          ...row({ ...log, pipeline: "log" }, log.next),
+          ...(isGuided && {
+            readFrom: "GUIDED",
+            completeThrough: completeThrough?.toString() ?? null,
+          }),
+          ...(incomplete.length > 0 && { incomplete: incomplete.map(heldMember) }),
+        },
+        ...pipelines.map((mark) => ({
           ...row(mark, log.next),
           ...replayMember(replays.find(({ pipeline }) => pipeline === mark.pipeline)),
         })),
@@ -33,7 +44,13 @@ export const statusCommand = () =>
           ...pipelines.flatMap(({ quarantined }) => quarantined),
           ...holds.map(heldToken),
         ];
-        printLines([...table(rows), ...replays.map(replayLine), ...quarantineLines(held)]);
+        printLines([
+          ...table(rows),
+          ...(isGuided ? [guidedLine(completeThrough)] : []),
+          ...replays.map(replayLine),
+          ...quarantineLines(held),
+          ...incompleteLines(incomplete),
+        ]);
       }
     });
 
@@ -82,6 +99,19 @@ const quarantineLines = (all: readonly Parameters<typeof inQuarantine>[0][]): re
     : [...held, "all other coins go on; `holderbook quarantine` shows and releases what is held"];
 };
 
+const guidedLine = (completeThrough: bigint | null): string =>
+  completeThrough === null
+    ? "read guided; not proven complete"
+    : `read guided; proven complete through checkpoint ${completeThrough}`;
+
+const incompleteLines = (incomplete: readonly HeldIn[]): readonly string[] =>
+  incomplete.length === 0
+    ? []
+    : [
+        ...incomplete.map(inQuarantine),
+        "all other coins go on; `holderbook prove complete` proves them again (docs/how-to/guided-reading.md)",
+      ];
+
 const row = (
   { pipeline, next, mark, rebuildingTo, quarantined }: Watermark,
   end: bigint | null,
@@ -98,13 +128,20 @@ type Held = Watermark["quarantined"][number];
 
 const quarantineMember = (held: readonly Pick<Held, "coinType" | "from" | "reason" | "since">[]) =>
   held.length > 0 && {
-    quarantined: held.map(({ coinType, from, reason, since }) => ({
-      coinType,
-      checkpoint: from.toString(),
-      reason,
-      since,
-    })),
+    quarantined: held.map(heldMember),
   };
+
+const heldMember = ({
+  coinType,
+  from,
+  reason,
+  since,
+}: Pick<Held, "coinType" | "from" | "reason" | "since">) => ({
+  coinType,
+  checkpoint: from.toString(),
+  reason,
+  since,
+});
 
 /** Blocks in place of checkpoints; their age is in the chain's health. */
 const recordsRow = (

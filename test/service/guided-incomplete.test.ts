@@ -136,6 +136,11 @@ test("a token of which the node hides a transaction is refused with object and v
     409,
     expect.stringContaining(named(shown)),
   ]);
+  const status = await runCommand(["status"], settings);
+  expect(status.stdout).toContain("read guided; not proven complete");
+  expect(status.stdout).toContain(
+    `${coinType} is incomplete from checkpoint ${from} on: ${named(shown)}`,
+  );
   const command = await runCommand(["cap-table", "--coin", coinType], settings);
   expect([command.code, command.stderr]).toEqual([
     1,

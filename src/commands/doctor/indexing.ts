@@ -1,8 +1,8 @@
-/** Checks whether a process reads the ledger, by its notes in the database, and whether tokens are in quarantine. */
+/** Checks whether a process reads the ledger, by its notes in the database, and whether tokens are in quarantine or incomplete. */
 import type { Database } from "../../database/connect.ts";
 import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
-import { inQuarantine } from "../../projections/held-coins.ts";
+import { inQuarantine, readIncomplete } from "../../projections/held-coins.ts";
 import { readWatermarks } from "../../projections/read-watermarks.ts";
 import { heldToken, holdsOf } from "../../transfers/holds.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
@@ -15,7 +15,9 @@ export const checkIndexing = async (
 ): Promise<readonly Finding[]> => {
   const holds = await holdsOf(database.db);
   const marks = await readWatermarks(database.db, ledgerPipelines);
+  const incomplete = await readIncomplete(database.db);
   return [
+    ...incomplete.map((coin) => warn(inQuarantine(coin), "see docs/how-to/guided-reading.md")),
     ...[...marks.pipelines.flatMap(({ quarantined }) => quarantined), ...holds.map(heldToken)].map(
       (held) => warn(inQuarantine(held), "see `holderbook quarantine show`"),
     ),
