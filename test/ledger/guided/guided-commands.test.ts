@@ -1,0 +1,110 @@
+/** The commands of guided reading, on databases of their own, with a node that lists and one that lies. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCommand } from "../../commands/run-command.ts";
+import { freshDatabase } from "../../postgres.ts";
+import { temporaryFolder } from "../../service/process.ts";
+import { hiding } from "../history/hiding.ts";
+import { HONEST, type Lies } from "../history/lies.ts";
+import { startListServer } from "../history/list-server.ts";
+import { listedDemo } from "../history/listed-demo.ts";
+import { factsOfContract } from "./facts-found.ts";
+
+const ledger = listedDemo(
+  { seed: "commands", foreign: 0.4, noise: 0.5, actionsPerCheckpoint: 0.8, epochLength: 60 },
+  240,
+);
+const { committee, packages, coinTypes } = ledger.demo;
+const LAST = String(ledger.newest());
+/** For three readings on a busy machine. */
+const PATIENCE_MS = 300_000;
+
+const opened = new AsyncDisposableStack();
+let node: Awaited<ReturnType<typeof startListServer>>;
+let settings: Readonly<Record<string, string>> = {};
+
+beforeAll(async () => {
+  const { path } = opened.use(await temporaryFolder());
+  node = opened.use(await startListServer(ledger));
+  const file = join(path, "committee.json");
+  const members = committee.members.map(({ publicKey, stake }) => ({
+    publicKey: Buffer.from(publicKey).toString("base64"),
+    stake: `${stake}`,
+  }));
+  await writeFile(file, JSON.stringify({ epoch: 0, members }));
+  settings = {
+    LEDGER_SOURCE: `grpc+http://${node.host}`,
+    SECURITY_TOKEN_PACKAGES: packages[0] ?? "",
+    COMMITTEE_FILE: file,
+    DATA_DIR: join(path, "data"),
+  };
+});
+afterAll(() => opened.disposeAsync());
+
+/** Runs a command to its end on a database. */
+const run = async (url: string, args: readonly string[], code = 0): Promise<string> => {
+  const ran = await runCommand(args, { ...settings, DATABASE_URL: url });
+  expect(ran.code, `${args.join(" ")}: ${ran.stderr}${ran.stdout}`).toBe(code);
+  return ran.stdout;
+};
+
+const read = async (lies: Lies, ...how: readonly string[]) => {
+  const database = await freshDatabase();
+  node.lists.lies = lies;
+  await run(database.url, ["backfill", ...how, "--to", LAST]);
+  node.lists.lies = HONEST;
+  return database;
+};
+
+const digests = async (url: string) => JSON.parse(await run(url, ["digest", "--json"]));
+
+test(
+  "a register read guided has the digests of one read in full, also when the lists hide a transaction",
+  async () => {
+    await using full = await read(HONEST);
+    await using guided = await read(HONEST, "--guided");
+    const facts = factsOfContract(ledger);
+    const [, split] = ledger.listed(`call ${ledger.demo.foreignPackages[1]}::pool::split`);
+    await using hidden = await read(hiding(ledger, split?.digest ?? "", facts).lists, "--guided");
+
+    const expected = await digests(full.url);
+    expect(expected.checkpoint).toBe(LAST);
+    expect(await digests(guided.url)).toEqual(expected);
+    expect(await digests(hidden.url)).toEqual(expected);
+    const proven = await run(hidden.url, ["prove", "complete"]);
+    expect(proven.match(/is complete through checkpoint/g)).toHaveLength(coinTypes.length);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  "what a node denies everywhere is named with object and version by the proof, if need be with a second node",
+  async () => {
+    const facts = factsOfContract(ledger);
+    // The last change of an object: no later version takes in what it gave.
+    const last = facts.findLast(({ kind, checkpoint }) => {
+      const isEnd = checkpoint % 60n === 59n || checkpoint === ledger.newest();
+      return kind === "object" && !isEnd;
+    });
+    const lies = hiding(ledger, last?.txDigest ?? "", facts);
+    await using denied = await read(lies.stale, "--guided");
+    await using witness = await startListServer(ledger);
+    node.lists.lies = lies.stale;
+    const alone = await run(denied.url, ["prove", "complete"]);
+    expect(alone).not.toContain("is incomplete");
+
+    const other = `grpc+http://${witness.host}`;
+    settings = { ...settings, WITNESS_SOURCE: other };
+    const proven = await run(denied.url, ["prove", "complete", "--source", other, "--json"], 1);
+    node.lists.lies = HONEST;
+    const tokens: readonly {
+      coinType: string;
+      incomplete: { objectId: string; version: string }[];
+    }[] = JSON.parse(proven).tokens;
+    const named = tokens.flatMap(({ incomplete }) => incomplete);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.every(({ objectId }) => lies.objects.has(objectId))).toBe(true);
+  },
+  PATIENCE_MS,
+);
