@@ -82,7 +82,7 @@ export const verifyArchive = async (
   };
   const signed = createSignatureCheck(trust.committee ?? null, manifest.first);
   const raw = createRawFilesCheck(folder, manifest);
-  let guided: { readonly first: bigint; readonly last: bigint; readonly read: number } | undefined;
+  const guided: { first: bigint; last: bigint; read: number }[] = [];
   for await (const { file, batch } of readChunks(folder, manifest, { signal, onLink })) {
     await signed.check(batch).catch((error: unknown) => {
       if (!(error instanceof SignatureFault)) throw error;
@@ -94,8 +94,9 @@ export const verifyArchive = async (
     await raw.check(batch);
     if (batch.guided) {
       const read = batch.blocks.reduce((sum, block) => sum + (countOf(block) ?? 0), 0);
-      const { first = batch.first, read: before = 0 } = guided ?? {};
-      guided = { first, last: batch.last.sequence, read: before + read };
+      const [before, last] = [guided.at(-1), batch.last.sequence];
+      if (before?.last !== batch.first - 1n) guided.push({ first: batch.first, last, read });
+      else guided[guided.length - 1] = { ...before, last, read: before.read + read };
     }
     onProgress(file.last + 1n, nextOf(manifest));
   }
@@ -115,11 +116,12 @@ export const verifyArchive = async (
   ];
   const faith = [
     ...faithIn(manifest, trust),
-    ...(guided === undefined
-      ? []
-      : [
-          `checkpoints ${guided.first} to ${guided.last} were read guided, ${guided.read} of them: that no other concerns the contract (\`prove complete\` shows it once they are imported)`,
-        ]),
+    ...guided
+      .slice(0, MOST_SHOWN)
+      .map(
+        (range) =>
+          `checkpoints ${range.first} to ${range.last} were read guided, ${range.read} of them: that no other concerns the contract (\`prove complete\` shows it once they are imported)`,
+      ),
     ...(unsigned.length === 0
       ? []
       : [`checkpoints ${shown.join(", ")}: no signature of the validators covers them`]),

@@ -189,3 +189,28 @@ test("a Parquet export of a guided log ends where nothing was read, too", async 
   );
   expect(code, stderr).toBe(0);
 });
+
+test("a log that was read guided again after a pause is whole, and so is its archive", async () => {
+  await using paused = await freshDatabase();
+  const own = { ...settings, DATABASE_URL: paused.url };
+  await demo.append(paused, 60);
+  expect(await runCommand(["index", "--last", "90"], own)).toMatchObject({ code: 0 });
+  await demo.append(paused, GUIDED);
+  expect(await runCommand(["index", "--last", `${LAST}`], own)).toMatchObject({ code: 0 });
+  expect(await guidedRanges(paused)).toEqual([
+    { first: 0n, last: 60n },
+    { first: 91n, last: BigInt(GUIDED) },
+  ]);
+  const whole = await runCommand(["verify", "--log"], own);
+  expect(whole.code, whole.stdout).toBe(0);
+  const dir = join(folder.path, "paused");
+  expect(await runCommand(["archive", "export", "--dir", dir], own)).toMatchObject({ code: 0 });
+  await using imported = await freshDatabase();
+  const into = { ...settings, DATABASE_URL: imported.url };
+  const { code, stdout, stderr } = await runCommand(["archive", "import", dir], into);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain("checkpoints 0 to 60 were read guided");
+  expect(stdout).toContain(`checkpoints 91 to ${GUIDED} were read guided`);
+  expect(await logRows(imported)).toEqual(await logRows(paused));
+  expect(await guidedRanges(imported)).toEqual(await guidedRanges(paused));
+});
