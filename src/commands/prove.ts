@@ -4,7 +4,10 @@ import { certify, storeProof } from "../audit/complete/certificate.ts";
 import { type CoinProof, NothingToProveError, type Proof, prove } from "../audit/complete/prove.ts";
 import { acceptedBytecode } from "../ledger/contract/bytecode.ts";
 import type { LedgerIndex } from "../ledger/history/ledger-index.ts";
+import { isBetween } from "../log/between.ts";
 import { resolveCoin } from "../log/coins.ts";
+import { askingFor, createAsking } from "../projections/asking.ts";
+import { BetweenReadError } from "../projections/past.ts";
 import { configuredKey } from "../service/configured-keys.ts";
 import { openLedgerIndex, openWitness } from "../service/ledger-index.ts";
 import { verificationOf } from "../service/ledger-source.ts";
@@ -34,7 +37,7 @@ const completeCommand = () =>
     .addOption(coinOption().makeOptionMandatory(false))
     .option(
       "--through <checkpoint>",
-      "up to this checkpoint, which was read; default: the log's last",
+      "up to this checkpoint; default: the log's last",
       checkpointArgument,
     )
     .option("--source <url>", "source of whole checkpoints; default: LEDGER_SOURCE")
@@ -50,10 +53,16 @@ const completeCommand = () =>
     .action(async (options: Options) => {
       await using opened = await openDatabase();
       const { write, signal } = opened;
-      const { coin } = options;
+      const { coin, through } = options;
       const coinType =
         coin === undefined ? undefined : (await resolveCoin(write.db, coin)).coinType;
       const { key, unsigned } = await openedKey(opened);
+      if (through !== undefined) {
+        await askingFor(createAsking(write), async () => {
+          if (!(await isBetween(write, through))) return;
+          throw new BetweenReadError({ kind: "checkpoint", checkpoint: through });
+        });
+      }
       const proof = await proveWith(opened, { ...options, coinType }).catch((error: unknown) => {
         throw error instanceof NothingToProveError ? new UsageError(error.message) : error;
       });

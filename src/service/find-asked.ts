@@ -43,7 +43,7 @@ export const findAsked = async ({
     } catch (error) {
       if (!signal.aborted) onFailure(errorOf(error));
     }
-    // While it is found the same question waits with it.
+    // Kept until now, so that the same question is not queued twice.
     waiting.delete(payload);
   };
 

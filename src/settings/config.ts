@@ -545,7 +545,7 @@ const checkGuided = ({
 }): void => {
   if (level !== "signatures") {
     throw new ConfigError(
-      `VERIFY: is ${level}, but READING=guided needs signatures: it is what proves a checkpoint whose neighbours were not read; remove VERIFY, or use READING=full`,
+      `VERIFY: is ${level}, but READING=guided needs signatures, which alone prove a checkpoint whose neighbours are not read; remove VERIFY, or use READING=full`,
     );
   }
   if (indexSource !== undefined) return;

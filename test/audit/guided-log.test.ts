@@ -7,6 +7,7 @@ import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import { logCheck } from "../../src/audit/watch/log-check.ts";
 import { readWatchResults } from "../../src/audit/watch/results.ts";
+import { ASKED_CHANNEL, readAsked } from "../../src/log/between.ts";
 import { keepSummaries } from "../../src/log/guided.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { rowsOfLog } from "../log/contents.ts";
@@ -278,4 +279,33 @@ test("a package is not added to what was read guided: its checkpoints may not ha
   );
   expect(code).toBe(2);
   expect(stderr).toContain("the log was read guided up to checkpoint 150");
+});
+
+test("a proof through a checkpoint that was not read waits until its digest is found", async () => {
+  const through = unread().at(-1) ?? expect.fail("every checkpoint was read");
+  await using copied = await copyOf(database);
+  const provenThrough = () =>
+    runCommand(["prove", "complete", "--through", `${through}`, "--json"], {
+      ...settings,
+      DATABASE_URL: copied.url,
+    });
+  const refused = await provenThrough();
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain(`checkpoint ${through} lies between two checkpoints`);
+
+  const listening = new AbortController();
+  copied.listen(
+    ASKED_CHANNEL,
+    (payload) => {
+      const asked = readAsked(payload ?? "");
+      if (asked?.kind !== "checkpoint") return;
+      keepSummaries(copied.sql, [demo.summaryOf(asked.checkpoint)]);
+    },
+    listening.signal,
+  );
+  const { stdout, stderr } = await provenThrough();
+  listening.abort();
+  expect(stderr).toBe("");
+  const { digest } = demo.summaryOf(through);
+  expect(JSON.parse(stdout).through).toEqual({ checkpoint: `${through}`, digest });
 });
