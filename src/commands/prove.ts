@@ -3,8 +3,9 @@ import type { CompletenessCertificate } from "../../client/completeness.ts";
 import { certify, storeProof } from "../audit/complete/certificate.ts";
 import { type CoinProof, NothingToProveError, type Proof, prove } from "../audit/complete/prove.ts";
 import { acceptedBytecode } from "../ledger/contract/bytecode.ts";
+import { HistoryIndexMissingError } from "../ledger/history/history-errors.ts";
 import type { LedgerIndex } from "../ledger/history/ledger-index.ts";
-import { isBetween } from "../log/between.ts";
+import { hasGuided, isBetween } from "../log/between.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { askingFor, createAsking } from "../projections/asking.ts";
 import { BetweenReadError } from "../projections/past.ts";
@@ -96,16 +97,41 @@ const openedKey = async (opened: OpenDatabase) => {
   }
 };
 
+/**
+ * The lists to prove with; null without. A full node of LEDGER_SOURCE may lack them where every
+ * checkpoint was read: the proof then rests on that.
+ */
+const openLists = async ({
+  config,
+  logger,
+  signal,
+  write,
+}: OpenDatabase): Promise<LedgerIndex | null> => {
+  const { indexSource, ledgerSources } = config;
+  if (indexSource === undefined) return null;
+  const index = await openLedgerIndex(config, logger);
+  if (!ledgerSources.includes(indexSource) || (await hasGuided(write))) return index;
+  try {
+    await index.covers(signal);
+    return index;
+  } catch (error) {
+    await index.close();
+    if (error instanceof HistoryIndexMissingError) return null;
+    throw error;
+  }
+};
+
 const proveWith = async (
-  { config, logger, signal, write }: OpenDatabase,
+  opened: OpenDatabase,
   { coinType, through, source: setting }: Options & { readonly coinType: string | undefined },
 ): Promise<Proof> => {
+  const { config, logger, signal, write } = opened;
   // Whole checkpoints with their signatures.
   const verifying = { ...config, verify: { ...config.verify, level: "signatures" as const } };
   const { source, demo } = await openNamedSource(verifying, setting, logger);
   const nodes: LedgerIndex[] = [];
   try {
-    const index = config.indexSource === undefined ? null : await openLedgerIndex(config, logger);
+    const index = await openLists(opened);
     if (index !== null) nodes.push(index);
     const witness = (await openWitness(config, logger)) ?? null;
     if (witness !== null) nodes.push(witness);
