@@ -48,6 +48,8 @@ const requestOf = (lies: Partial<Lies> = {}, more: Partial<ProofRequest> = {}): 
   witness: null,
   accepted: acceptedBytecode(),
   againMs: 1,
+  // Several pages, between which checkpoints are read.
+  objectsPerRead: 20,
   ...more,
 });
 

@@ -51,10 +51,15 @@ const UNEXPLAINED = `
       where rule.deed = done.deed and string_to_array(rule.needs, ',') <@ deeds)
     order by deed)`;
 
+/** Transactions do one of a few dozen sets of deeds: each set is judged once. */
 const COUNTS = `
-  select coin_type as "coinType", count(*) as transactions,
-         count(*) filter (where cardinality(unexplained) > 0) as foreign
-  from (select coin_type, ${UNEXPLAINED} as unexplained from (${DEEDS}) as each) as done
+  select coin_type as "coinType", sum(times)::int8 as transactions,
+         coalesce(sum(times) filter (where cardinality(unexplained) > 0), 0)::int8 as foreign
+  from (
+    select coin_type, times, ${UNEXPLAINED} as unexplained
+    from (select coin_type, deeds, count(*) as times from (${DEEDS}) as each group by coin_type, deeds)
+      as sets
+  ) as judged
   group by coin_type order by coin_type`;
 
 const FOREIGN = `

@@ -55,7 +55,8 @@ type CheckHeads = {
   readonly through: bigint;
 };
 
-const OBJECTS_PER_READ = 500;
+/** As many as a node's lists take in several requests at the same time. */
+const OBJECTS_PER_READ = 800;
 /** Kept of each coin; the rest is no news. */
 const MOST_PER_COIN = 10;
 
@@ -64,14 +65,18 @@ const LIVE = `
   from (${CHANGES}) as changes where last and not removed
   order by coin_type collate "C", object_id collate "C"`;
 
-/** Live objects at the end of a checkpoint, by coin and id. */
+/**
+ * Live objects at the end of a checkpoint, by coin and id.
+ * @param sql a connection that does nothing else until the end
+ */
 export async function* liveObjects(
   sql: Sql,
   through: bigint,
   coins: readonly string[],
+  perRead = OBJECTS_PER_READ,
 ): AsyncGenerator<readonly LiveObject[]> {
   type Row = Omit<LiveObject, "version"> & { readonly version: string };
-  const pages = sql.unsafe<Row[]>(LIVE, [`${through}`, texts(coins)]).cursor(OBJECTS_PER_READ);
+  const pages = sql.unsafe<Row[]>(LIVE, [`${through}`, texts(coins)]).cursor(perRead);
   for await (const page of pages) {
     yield page.map((row) => ({ ...row, version: BigInt(row.version) }));
   }
