@@ -49,28 +49,35 @@ afterAll(() => opened.disposeAsync());
 
 const take = (step: readonly Step[], code = 0) => typed(step, { settings, cwd }, code);
 
-test("an operator reads guided, proves that nothing is missing, and asks for a date between", async () => {
-  const setUp = await stepsOfSection(PAGE, "Set it up");
-  await take(setUp.next("Ask the node"));
-  setUp.next("Choose");
-  const reading = setUp.next("Read");
-  await using _service = startProgram(["start"], settings);
-  await eventually("the register to be caught up", async () => {
-    const printed = await take(reading).catch(({ message }: Error) => message);
-    return /\b899\b/.test(printed) && !/catching up/.test(printed)
-      ? { done: printed }
-      : { seen: printed };
-  });
-  expect(setUp.left()).toEqual([]);
+/** A service starts, reads, proves and is asked, beside other tests. */
+const PATIENCE_MS = 180_000;
 
-  const proving = await stepsOfSection(PAGE, "Prove it");
-  const proven = await take(proving.next("Prove"));
-  expect(proven.match(/is complete through checkpoint/g)).toHaveLength(coinTypes.length);
-  proving.next("See it");
-  expect(proving.left()).toEqual([]);
+test(
+  "an operator reads guided, proves that nothing is missing, and asks for a date between",
+  async () => {
+    const setUp = await stepsOfSection(PAGE, "Set it up");
+    await take(setUp.next("Ask the node"));
+    setUp.next("Choose");
+    const reading = setUp.next("Read");
+    await using _service = startProgram(["start"], settings);
+    await eventually("the register to be caught up", async () => {
+      const printed = await take(reading).catch(({ message }: Error) => message);
+      return /\b899\b/.test(printed) && !/catching up/.test(printed)
+        ? { done: printed }
+        : { seen: printed };
+    });
+    expect(setUp.left()).toEqual([]);
 
-  const between = await stepsOfSection(PAGE, "Dates between two checkpoints that were read");
-  const table = await take(between.next("Ask for a date"));
-  expect(table).toContain("holder_id,wallets,balance");
-  expect(between.left()).toEqual([]);
-});
+    const proving = await stepsOfSection(PAGE, "Prove it");
+    const proven = await take(proving.next("Prove"));
+    expect(proven.match(/is complete through checkpoint/g)).toHaveLength(coinTypes.length);
+    proving.next("See it");
+    expect(proving.left()).toEqual([]);
+
+    const between = await stepsOfSection(PAGE, "Dates between two checkpoints that were read");
+    const table = await take(between.next("Ask for a date"));
+    expect(table).toContain("holder_id,wallets,balance");
+    expect(between.left()).toEqual([]);
+  },
+  PATIENCE_MS,
+);

@@ -53,97 +53,104 @@ const hiddenOf = () => {
   throw new Error("no checkpoint changes one token alone");
 };
 
-test("a token of which the node hides a transaction is refused with object and version, and others are served", async () => {
-  const { coinType, checkpoint: hidden, objects, everywhere } = hiddenOf();
-  const [other = ""] = demo.coinTypes
-    .map((coin) => coin.coinType)
-    .filter((one) => one !== coinType);
-  await using folder = await temporaryFolder();
-  await using node = await startListServer(ledger, { lies: everywhere });
-  await using roles = await twoRoles(inject("postgresUrl"));
-  const committee = join(folder.path, "committee.json");
-  const members = demo.committee.members.map(({ publicKey, stake }) => ({
-    publicKey: Buffer.from(publicKey).toString("base64"),
-    stake: `${stake}`,
-  }));
-  await writeFile(committee, JSON.stringify({ epoch: Number(demo.committee.epoch), members }));
-  const settings = {
-    ...roles.settings,
-    CALLBACK_MASTER_KEY: randomBytes(32).toString("base64"),
-    LEDGER_SOURCE: `grpc+http://${node.host}`,
-    SECURITY_TOKEN_PACKAGES: demo.packages[0] ?? "",
-    READING: "guided",
-    COMMITTEE_FILE: committee,
-    DATA_DIR: join(folder.path, "data"),
-  };
-  await using service = startProgram(["start"], settings);
-  const [, url = ""] = await service.sees(/GraphQL +(http:\S+)\/graphql/);
-  const made = await runCommand(["keys", "create", "--kind", "graphql"], settings);
-  const key = made.stdout.trim().split("\n").at(-1) ?? "";
-  const ask = async (query: string) => {
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-api-key": key },
-      body: JSON.stringify({ query }),
+/** A service starts, reads, proves and is asked, beside other tests. */
+const PATIENCE_MS = 180_000;
+
+test(
+  "a token of which the node hides a transaction is refused with object and version, and others are served",
+  async () => {
+    const { coinType, checkpoint: hidden, objects, everywhere } = hiddenOf();
+    const [other = ""] = demo.coinTypes
+      .map((coin) => coin.coinType)
+      .filter((one) => one !== coinType);
+    await using folder = await temporaryFolder();
+    await using node = await startListServer(ledger, { lies: everywhere });
+    await using roles = await twoRoles(inject("postgresUrl"));
+    const committee = join(folder.path, "committee.json");
+    const members = demo.committee.members.map(({ publicKey, stake }) => ({
+      publicKey: Buffer.from(publicKey).toString("base64"),
+      stake: `${stake}`,
+    }));
+    await writeFile(committee, JSON.stringify({ epoch: Number(demo.committee.epoch), members }));
+    const settings = {
+      ...roles.settings,
+      CALLBACK_MASTER_KEY: randomBytes(32).toString("base64"),
+      LEDGER_SOURCE: `grpc+http://${node.host}`,
+      SECURITY_TOKEN_PACKAGES: demo.packages[0] ?? "",
+      READING: "guided",
+      COMMITTEE_FILE: committee,
+      DATA_DIR: join(folder.path, "data"),
+    };
+    await using service = startProgram(["start"], settings);
+    const [, url = ""] = await service.sees(/GraphQL +(http:\S+)\/graphql/);
+    const made = await runCommand(["keys", "create", "--kind", "graphql"], settings);
+    const key = made.stdout.trim().split("\n").at(-1) ?? "";
+    const ask = async (query: string) => {
+      const response = await fetch(`${url}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-api-key": key },
+        body: JSON.stringify({ query }),
+      });
+      return answer.parse(await response.json());
+    };
+    const table = (coin: string, at = "") =>
+      `{ capTable(coinType: "${coin}"${at}) { root issued totalSupply } }`;
+
+    /** Object and version that a refusal names. */
+    const named = ({ reason }: Refusal) => {
+      const [, object = "", version = ""] = /^object (0x\w+), version (\d+): /.exec(reason) ?? [];
+      expect([...objects], reason).toContain(object);
+      return `object ${object}, version ${version}`;
+    };
+    const refusal = await eventually("an answer about the token", async () => {
+      const seen = await ask(table(coinType));
+      const [error] = seen.errors ?? [];
+      // Before its first rows there is no table; never is there one without the hidden transaction.
+      expect(seen.data?.capTable ?? null).toBeNull();
+      return error?.extensions.code === "QUARANTINED" ? { done: error.extensions } : { seen };
     });
-    return answer.parse(await response.json());
-  };
-  const table = (coin: string, at = "") =>
-    `{ capTable(coinType: "${coin}"${at}) { root issued totalSupply } }`;
+    expect(refusal).toMatchObject({ coinType, pipeline: "completeness" });
+    named(refusal);
+    await eventually("the register", async () => {
+      const { data } = await ask("{ _meta { checkpoint } }");
+      const reached = z.object({ checkpoint: z.string().nullable() }).parse(data?._meta);
+      return reached.checkpoint === `${NEWEST}` ? { done: true } : { seen: reached };
+    });
 
-  /** Object and version that a refusal names. */
-  const named = ({ reason }: Refusal) => {
-    const [, object = "", version = ""] = /^object (0x\w+), version (\d+): /.exec(reason) ?? [];
-    expect([...objects], reason).toContain(object);
-    return `object ${object}, version ${version}`;
-  };
-  const refusal = await eventually("an answer about the token", async () => {
-    const seen = await ask(table(coinType));
-    const [error] = seen.errors ?? [];
-    // Before its first rows there is no table; never is there one without the hidden transaction.
-    expect(seen.data?.capTable ?? null).toBeNull();
-    return error?.extensions.code === "QUARANTINED" ? { done: error.extensions } : { seen };
-  });
-  expect(refusal).toMatchObject({ coinType, pipeline: "completeness" });
-  named(refusal);
-  await eventually("the register", async () => {
-    const { data } = await ask("{ _meta { checkpoint } }");
-    const reached = z.object({ checkpoint: z.string().nullable() }).parse(data?._meta);
-    return reached.checkpoint === `${NEWEST}` ? { done: true } : { seen: reached };
-  });
+    // The proof says from where on.
+    const proof = await runCommand(["prove", "complete"], settings);
+    expect(proof.code, proof.stderr).toBe(1);
+    expect(proof.stdout).toContain(`${coinType} is INCOMPLETE`);
+    const [proven] = (await ask(table(coinType))).errors ?? [];
+    const { extensions: shown } = quarantined.parse(proven);
+    expect(proof.stdout).toContain(named(shown));
+    const from = BigInt(shown.checkpoint);
+    expect(from).toBeLessThanOrEqual(hidden);
+    const before = await ask(table(coinType, `, atCheckpoint: "${from - 1n}"`));
+    expect(before.errors).toBeUndefined();
 
-  // The proof says from where on.
-  const proof = await runCommand(["prove", "complete"], settings);
-  expect(proof.code, proof.stderr).toBe(1);
-  expect(proof.stdout).toContain(`${coinType} is INCOMPLETE`);
-  const [proven] = (await ask(table(coinType))).errors ?? [];
-  const { extensions: shown } = quarantined.parse(proven);
-  expect(proof.stdout).toContain(named(shown));
-  const from = BigInt(shown.checkpoint);
-  expect(from).toBeLessThanOrEqual(hidden);
-  const before = await ask(table(coinType, `, atCheckpoint: "${from - 1n}"`));
-  expect(before.errors).toBeUndefined();
+    const { data } = await ask(table(other));
+    expect(data?.capTable).toMatchObject({ root: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    const meta = await ask("{ _meta { readFrom completeThrough } }");
+    expect(meta.data?._meta).toMatchObject({ readFrom: "GUIDED" });
 
-  const { data } = await ask(table(other));
-  expect(data?.capTable).toMatchObject({ root: expect.stringMatching(/^[0-9a-f]{64}$/) });
-  const meta = await ask("{ _meta { readFrom completeThrough } }");
-  expect(meta.data?._meta).toMatchObject({ readFrom: "GUIDED" });
-
-  // Nothing of it is signed or handed out as a file.
-  const file = `${url}/exports/cap-table?${new URLSearchParams({ coinType })}`;
-  const download = await fetch(file, { headers: { "x-api-key": key } });
-  expect([download.status, await download.text()]).toEqual([
-    409,
-    expect.stringContaining(named(shown)),
-  ]);
-  const status = await runCommand(["status"], settings);
-  expect(status.stdout).toContain("read guided; not proven complete");
-  expect(status.stdout).toContain(
-    `${coinType} is incomplete from checkpoint ${from} on: ${named(shown)}`,
-  );
-  const command = await runCommand(["cap-table", "--coin", coinType], settings);
-  expect([command.code, command.stderr]).toEqual([
-    1,
-    expect.stringContaining("is incomplete from"),
-  ]);
-});
+    // Nothing of it is signed or handed out as a file.
+    const file = `${url}/exports/cap-table?${new URLSearchParams({ coinType })}`;
+    const download = await fetch(file, { headers: { "x-api-key": key } });
+    expect([download.status, await download.text()]).toEqual([
+      409,
+      expect.stringContaining(named(shown)),
+    ]);
+    const status = await runCommand(["status"], settings);
+    expect(status.stdout).toContain("read guided; not proven complete");
+    expect(status.stdout).toContain(
+      `${coinType} is incomplete from checkpoint ${from} on: ${named(shown)}`,
+    );
+    const command = await runCommand(["cap-table", "--coin", coinType], settings);
+    expect([command.code, command.stderr]).toEqual([
+      1,
+      expect.stringContaining("is incomplete from"),
+    ]);
+  },
+  PATIENCE_MS,
+);
