@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { stagedSoFar } from "../log/guided.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { type HeldIn, inQuarantine, readIncomplete } from "../projections/held-coins.ts";
 import { readMeta } from "../projections/meta.ts";
@@ -23,6 +24,7 @@ export const statusCommand = () =>
       const holds = await holdsOf(storage.read.db);
       const incomplete = await readIncomplete(storage.read.db);
       const { isGuided, completeThrough } = await readMeta(storage.read.db);
+      const staged = await stagedSoFar({ sql: storage.read.sql });
       const rows = [
         {
           ...row({ ...log, pipeline: "log" }, log.next),
@@ -30,6 +32,7 @@ export const statusCommand = () =>
             readFrom: "GUIDED",
             completeThrough: completeThrough?.toString() ?? null,
           }),
+          ...(staged !== null && { guided: stagedMember(staged) }),
           ...(incomplete.length > 0 && { incomplete: incomplete.map(heldMember) }),
         },
         ...pipelines.map((mark) => ({
@@ -47,12 +50,21 @@ export const statusCommand = () =>
         printLines([
           ...table(rows),
           ...(isGuided ? [guidedLine(completeThrough)] : []),
+          ...(staged === null ? [] : [stagedLine(staged)]),
           ...replays.map(replayLine),
           ...quarantineLines(held),
           ...incompleteLines(incomplete),
         ]);
       }
     });
+
+type Staged = NonNullable<Awaited<ReturnType<typeof stagedSoFar>>>;
+
+/** What guided reading adds to the log's row until its range is appended. */
+const stagedMember = ({ count, last }: Staged) => ({ found: `${count}`, upTo: `${last}` });
+
+const stagedLine = ({ count, last }: Staged): string =>
+  `guided reading: ${count.toLocaleString("en")} checkpoints found up to ${last}, not in the log yet`;
 
 /** The members that a replay adds to its pipeline's row. */
 const replayMember = (status: ReplayStatus | undefined) => {

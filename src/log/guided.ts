@@ -219,6 +219,16 @@ export const foundAfter = (
   select checkpoint, excerpt from log_found
   where checkpoint > ${after} order by checkpoint limit ${limit}`;
 
+/** How many checkpoints are staged, and the last of them; null without any. */
+export const stagedSoFar = async (
+  reads: Reads,
+): Promise<{ readonly count: bigint; readonly last: bigint } | null> => {
+  const [row] = await read<{ count: bigint; last: bigint | null }>(reads, STAGED, []);
+  return row === undefined || row.last === null ? null : { count: row.count, last: row.last };
+};
+
+const STAGED = "select count(*)::int8 as count, max(checkpoint) as last from log_found";
+
 /** Empties the staging, once everything in it is in the log. */
 export const emptyFound = async (sql: Sql): Promise<void> => {
   await sql`delete from log_found`;
