@@ -60,6 +60,7 @@ export type DiscoverOptions = {
   readonly refetches?: number;
   readonly onProgress?: (progress: GuidedProgress) => void;
   readonly onRefused?: (error: Error) => void;
+  readonly onNotice?: (notice: string) => void;
 };
 
 /** A chain that cannot be completed. */
@@ -213,8 +214,11 @@ export const discover = async (
     let current = raw;
     for (let left = refetches; ; left -= 1) {
       try {
-        const found = readFound(current, packages);
+        const known = packages.length;
+        let found = readFound(current, packages);
         await committees.verify(found.certified, signal);
+        // An end of an epoch on the way to its committee upgraded the contract.
+        if (packages.length > known) found = readFound(current, packages);
         // The end of an epoch was read while its committee was followed.
         const isEnd = found.certified.nextCommittee !== null;
         return await note(current, found, isEnd);
@@ -224,10 +228,9 @@ export const discover = async (
           read.add(raw.sequence);
           return;
         }
-        const isInvalid =
-          error instanceof CertificateError || error instanceof CheckpointDecodeError;
-        if (isInvalid) options.onRefused?.(error);
-        if (!isInvalid || left <= 0 || signal.aborted) throw error;
+        if (!isInvalid(error)) throw error;
+        options.onRefused?.(error);
+        if (left <= 0 || signal.aborted) throw error;
         await pause(REFETCH_PAUSE_MS, signal);
         current = await fetchOne(source, raw.sequence, signal);
       }
@@ -318,6 +321,24 @@ export const discover = async (
     }
   };
 
+  /** A staged excerpt, verified as if it was fetched; null when it and all after it must be found again. */
+  const verifiedAgain = async ({ checkpoint, excerpt }: FoundExcerpt): Promise<Found | null> => {
+    const known = packages.length;
+    try {
+      const found = readStaged({ sequence: checkpoint, bytes: excerpt }, packages);
+      await committees.verify(found.certified, signal);
+      // An end of an epoch that was not staged upgrades the contract: what follows is dropped.
+      return packages.length === known ? found : null;
+    } catch (error) {
+      if (!isInvalid(error)) throw error;
+      options.onNotice?.(
+        `staged checkpoints (log_found) from ${checkpoint} on are dropped and found again: ${error.message}`,
+      );
+      await staging.dropAfter(checkpoint - 1n);
+      return null;
+    }
+  };
+
   const begin = async (): Promise<bigint> => {
     for await (const { id, kind, coinType, version, checkpoint } of options.known ?? []) {
       chains.note(id, { kind, coinType }, { checkpoint, before: null, after: version });
@@ -328,9 +349,8 @@ export const discover = async (
     }
     for await (const { checkpoint, excerpt } of stagedAfter(staging, first - 1n)) {
       if (checkpoint > last) break;
-      const found = readStaged({ sequence: checkpoint, bytes: excerpt }, packages);
-      // Leads from trust to the committee that staged ends of epochs go on from.
-      if (read.size === 0) await committees.verify(found.certified, signal);
+      const found = await verifiedAgain({ checkpoint, excerpt });
+      if (found === null) break;
       noteFound(found);
       if (performance.now() - stretchFrom <= LONGEST_STRETCH_MS) continue;
       await turn();
@@ -511,6 +531,10 @@ export const discover = async (
     objects: chains.size,
   };
 };
+
+/** A checkpoint that contradicts a digest or its committee's signature. */
+const isInvalid = (error: unknown): error is CertificateError | CheckpointDecodeError =>
+  error instanceof CertificateError || error instanceof CheckpointDecodeError;
 
 /** An object, and the checkpoints to ask about, bounds included. */
 type Asked = { readonly id: string; readonly first: bigint; readonly last: bigint };

@@ -117,6 +117,7 @@ const readGuided = async (
         onProgress(progress);
       },
       onRefused: refusalCounter(figures),
+      onNotice,
     },
     signal,
   );

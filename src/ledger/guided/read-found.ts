@@ -4,14 +4,9 @@ import { canonicalAddress, splitType } from "../../values/move-type.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
 import type { Checkpoint, RawCheckpoint, Transaction } from "../decode/checkpoint.ts";
 import { Cursor } from "../decode/cursor.ts";
-import {
-  decodeExcerpt,
-  decodeWith,
-  noVerifier,
-  type TypeHead,
-  type Wanted,
-} from "../decode/decode.ts";
+import { decodeExcerpt, decodeWith, type TypeHead, type Wanted } from "../decode/decode.ts";
 import { readObject } from "../decode/object.ts";
+import { refusing } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
 import { readToExtract } from "../proof/excerpt.ts";
 import { createWanted, nameAndCoin } from "../reading/facts.ts";
@@ -63,15 +58,18 @@ export const readFound = (raw: RawCheckpoint, packages: readonly string[]): Foun
   return { ...found, certified, joined, excerpt: () => excerptOf(transactions) };
 };
 
+/** Excerpts have no inputs. */
+const digests = refusing(false);
+
 /**
- * Reads a staged excerpt.
+ * Reads a staged excerpt, checking every digest in it, not the signature.
  * @throws CheckpointDecodeError (retry)
  */
 export const readStaged = (
   { sequence, bytes }: Pick<RawCheckpoint, "sequence" | "bytes">,
   packages: readonly string[],
 ): Found => {
-  const checkpoint = decodeExcerpt({ sequence, bytes }, wantedOf(packages), noVerifier);
+  const checkpoint = decodeExcerpt({ sequence, bytes }, wantedOf(packages), digests);
   const joined = joiningPackages(checkpoint, packages).map(({ address }) => address);
   if (joined.length > 0) {
     return { ...readStaged({ sequence, bytes }, [...packages, ...joined]), joined };

@@ -9,6 +9,7 @@ import type { ReadFact } from "../../../src/log/fact.ts";
 import { HONEST, type Lies } from "../history/lies.ts";
 import { listedDemo } from "../history/listed-demo.ts";
 import { listedIndex } from "../history/listed-index.ts";
+import { factsOfContract, stagedFacts as factsStaged } from "./facts-found.ts";
 import { listedSource } from "./listed-source.ts";
 
 const ledger = listedDemo(
@@ -183,4 +184,29 @@ test("a checkpoint that the committee did not sign is refused, and nothing of it
   await expect(discover({ ...options, index }, never)).rejects.toThrow(/checkpoint 30:/);
   expect(refused).toEqual(["CertificateError"]);
   expect((await staging.after(29n, 1)).map(({ checkpoint }) => checkpoint)).not.toContain(30n);
+});
+
+test("an upgrade at the end of an epoch is known before the range's last checkpoint is read", async () => {
+  // The upgrade is in checkpoint 29, the last one of epoch 0.
+  const own = listedDemo({ seed: 28, epochLength: 30 }, 80);
+  const coins = new Set(own.demo.coinTypes.map(({ coinType }) => coinType));
+  const all = factsOfContract(own);
+  for (const last of [36n, 37n, 38n]) {
+    const staging = memoryStaging();
+    const options = {
+      index: listedIndex(own, HONEST),
+      source: listedSource(own).source,
+      trust: { committee: own.demo.committee },
+      staging,
+      packages: own.demo.packages.slice(0, 1),
+      range: { first: 0n, last },
+    };
+    const found = await discover(options, never);
+    expect(found.packages).toEqual(own.demo.packages);
+    const facts = await factsStaged(staging, own.demo.packages);
+    expect(
+      facts.filter(({ coinType }) => coinType === null || coins.has(coinType)),
+      `${last}`,
+    ).toEqual(all.filter(({ checkpoint }) => checkpoint <= last));
+  }
 });

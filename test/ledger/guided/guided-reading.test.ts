@@ -4,12 +4,13 @@ import { Cursor } from "../../../src/ledger/decode/cursor.ts";
 import { readSummary } from "../../../src/ledger/decode/summary.ts";
 import { guideWith } from "../../../src/ledger/guided/guided-reading.ts";
 import { loadBls } from "../../../src/ledger/proof/bls.ts";
+import { readCertified } from "../../../src/ledger/proof/certificate.ts";
 import { unpackCommittee } from "../../../src/ledger/proof/committee.ts";
 import { type CertificateVerifier, createVerifier } from "../../../src/ledger/proof/prover.ts";
 import { createCheckpointReader, readerAt } from "../../../src/ledger/reading/read.ts";
 import { type ReaderOptions, runReader } from "../../../src/ledger/reading/reader.ts";
 import type { ReadFact } from "../../../src/log/fact.ts";
-import { foundAfter, guidedRanges } from "../../../src/log/guided.ts";
+import { foundAfter, guidedRanges, stageFound } from "../../../src/log/guided.ts";
 import { allCommittees, proofsAfter } from "../../../src/log/proofs.ts";
 import { readBatches } from "../../../src/log/read-batches.ts";
 import { freshDatabase } from "../../postgres.ts";
@@ -166,4 +167,83 @@ test("lists of another chain are refused before anything is read by them", async
 
   await expect(reading).rejects.toThrow(/is of chain another, and the log of chain/);
   expect(await nextOf(database)).toBe(0n);
+});
+
+/** Guides until everything is found and staged; is killed before the first batch is appended. */
+const killedBeforeAppending: ReaderOptions["guide"] = (from, signal) =>
+  guideWith({ index: listedIndex(ledger, HONEST), above: 200n })(
+    {
+      ...from,
+      log: {
+        ...from.log,
+        append: async () => {
+          throw Object.assign(new Error("killed"), { remedy: "stop" });
+        },
+      },
+    },
+    signal,
+  );
+
+/** Stages the checkpoints up to 299, and puts a flipped bit into the signature of one. */
+const stagedWithFalseSignature = async (database: Database, nth: number) => {
+  const reading = read(database, { last: 299n, guide: killedBeforeAppending });
+  await expect(reading).rejects.toThrow("killed");
+  const one = (await foundAfter(database.sql, -1n, 1000))[nth];
+  if (one === undefined) throw new Error("too few were staged");
+  const { checkpoint: sequence, excerpt } = one;
+  const { certificate } = readCertified({ sequence, encoding: "protobuf", bytes: excerpt });
+  const signature = Buffer.from(certificate?.signature ?? []);
+  const damaged = Buffer.from(excerpt);
+  const at = damaged.indexOf(signature) + 20;
+  damaged[at] = (damaged[at] ?? 0) ^ 1;
+  await stageFound(database.sql, [{ checkpoint: sequence, excerpt: damaged }]);
+  return { sequence, signature };
+};
+
+test("what was staged under a trust that proved wrong is not appended", async () => {
+  await using database = await freshDatabase();
+  const reading = read(database, { last: 299n, guide: killedBeforeAppending });
+  await expect(reading).rejects.toThrow("killed");
+  const { committee } = listedDemo({ seed: 6, epochLength: 40 }, 2).demo;
+  const verification = { level: "signatures", trust: async () => ({ committee }) } as const;
+  await expect(read(database, { last: 299n, verification })).rejects.toThrow(/checkpoint \d+:/);
+  expect(await nextOf(database)).toBe(0n);
+  expect(await foundAfter(database.sql, -1n, 1)).toEqual([]);
+
+  await read(database, { last: 299n });
+  expect(await factsOfLog(database, 299n)).toEqual(factsUpTo(299n));
+});
+
+test.each([1, 20])(
+  "a staged checkpoint whose signature is false is found again at the next start, and said so (%i)",
+  async (nth) => {
+    await using database = await freshDatabase();
+    const { sequence, signature } = await stagedWithFalseSignature(database, nth);
+    const notices: string[] = [];
+    const onNotice = (notice: string) => notices.push(notice);
+    await read(database, { last: 299n, onNotice });
+    expect(notices).toContainEqual(
+      expect.stringContaining(
+        `staged checkpoints (log_found) from ${sequence} on are dropped and found again:`,
+      ),
+    );
+    expect(await nextOf(database)).toBe(300n);
+    const [proof] = await proofsAfter(database.sql, sequence - 1n, 1);
+    expect(proof?.lastCheckpoint).toBe(sequence);
+    expect(Buffer.from(proof?.signature ?? [])).toEqual(signature);
+    expect(await unprovenIn(database)).toEqual([]);
+    expect(await factsOfLog(database, 299n)).toEqual(factsUpTo(299n));
+  },
+);
+
+test("a staged excerpt that does not decode is found again at the next start", async () => {
+  await using database = await freshDatabase();
+  const reading = read(database, { last: 299n, guide: killedBeforeAppending });
+  await expect(reading).rejects.toThrow("killed");
+  const [, one] = await foundAfter(database.sql, -1n, 2);
+  if (one === undefined) throw new Error("too few were staged");
+  const excerpt = one.excerpt.subarray(0, one.excerpt.byteLength / 2);
+  await stageFound(database.sql, [{ ...one, excerpt }]);
+  await read(database, { last: 299n });
+  expect(await factsOfLog(database, 299n)).toEqual(factsUpTo(299n));
 });
