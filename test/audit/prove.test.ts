@@ -17,7 +17,13 @@ import { listedSource } from "../ledger/guided/listed-source.ts";
 import { HONEST, type Lies } from "../ledger/history/lies.ts";
 import { listedDemo } from "../ledger/history/listed-demo.ts";
 import { listedIndex } from "../ledger/history/listed-index.ts";
-import { changingTransactions, losePackages, loseTransaction, markGuided } from "../log/damage.ts";
+import {
+  changingTransactions,
+  losePackages,
+  loseTransaction,
+  markGuided,
+  renameFirst,
+} from "../log/damage.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 
@@ -313,4 +319,19 @@ test("a node or a witness of another chain is refused: it would make every objec
     name: "IndexOfOtherChainError",
     remedy: "stop",
   });
+});
+
+test("a transaction that the profile does not explain makes its token incomplete, and holds it", async () => {
+  await using altered = await copyOf(database);
+  await renameFirst(altered, "controlled_treasury::Mint", "controlled_treasury::Secret");
+  const found = await proven({}, {}, altered);
+  const incomplete = found.coins.filter(({ verdict }) => verdict === "incomplete");
+  expect(incomplete.map(({ gaps }) => gaps.map(({ what }) => what).join())).toEqual([
+    expect.stringMatching(
+      /^transaction \w+ of checkpoint \d+ emitted controlled_treasury::Secret, which no function/,
+    ),
+  ]);
+  await altered.transaction(({ sql }) => storeProof(sql, found, [], true));
+  const held = await altered.sql<{ coin_type: string }[]>`select coin_type from incomplete_coins`;
+  expect(held.map((row) => row.coin_type)).toEqual(incomplete.map(({ coinType }) => coinType));
 });

@@ -240,3 +240,13 @@ export const markGuided = (
   database: Pick<Database, "transaction">,
   { first, last }: { readonly first: bigint; readonly last: bigint },
 ) => alterLog(database, `insert into log_guided values (${first}, ${last})`);
+
+/** Gives the first fact of a name another name. */
+export const renameFirst = (database: Pick<Database, "transaction">, name: string, other: string) =>
+  alterLog(
+    database,
+    `update log_facts set name = '${other}'
+     where (checkpoint, transaction, kind, index) = (
+       select checkpoint, transaction, kind, index from log_facts
+       where name = '${name}' order by 1, 2, 3, 4 limit 1)`,
+  );

@@ -63,7 +63,8 @@ const COUNTS = `
   group by coin_type order by coin_type`;
 
 const FOREIGN = `
-  select coin_type as "coinType", checkpoint, transaction, tx_digest as "txDigest", unexplained
+  select coin_type as "coinType", checkpoint, transaction, tx_digest as "txDigest",
+         array_to_string(unexplained, ', ') as unexplained
   from (
     select *, row_number() over (partition by coin_type order by checkpoint, transaction) as place
     from (
@@ -93,10 +94,10 @@ export const foreignTo = async (
   coins: readonly string[],
   most: number,
 ): Promise<readonly Foreign[]> => {
-  type Row = Omit<Foreign, "what"> & { readonly unexplained: readonly string[] };
+  type Row = Omit<Foreign, "what"> & { readonly unexplained: string };
   const rows = await sql.unsafe<Row[]>(FOREIGN, [...parameters(through, coins), `${most}`]);
   return rows.map(({ unexplained, ...found }) => ({
     ...found,
-    what: `transaction ${found.txDigest} of checkpoint ${found.checkpoint} ${unexplained.join(", ")}, which no function of the contract's profile does with the objects that it took`,
+    what: `transaction ${found.txDigest} of checkpoint ${found.checkpoint} ${unexplained}, which no function of the contract's profile does with the objects that it took`,
   }));
 };
