@@ -12,7 +12,7 @@ import { isFormed } from "./forms.ts";
 import { type Counted, type Later, type LiveObject, PROFILE } from "./pack-chains.ts";
 import { type Failure, fail, stopAt } from "./pack-error.ts";
 import { type IsSigned, isCanonical, type PackFiles, parsed, textOf } from "./pack-files.ts";
-import { FILES, LONGEST_FILE, type PackManifest } from "./pack-forms.ts";
+import { FILES, LONGEST_FILE, type PackManifest, TABLES } from "./pack-forms.ts";
 import type { Tier } from "./pack-verdict.ts";
 
 const FILE = FILES.certificate;
@@ -63,12 +63,24 @@ export type PackChain = {
   readonly later: Later;
 };
 
-/** @throws AuditPackError if the facts contradict the certificate */
+/** The last register, as its file has it. */
+export type LastRegister = {
+  readonly totalSupply: string | null;
+  readonly balances: Iterable<readonly [address: string, balance: bigint]>;
+};
+
+/** @throws AuditPackError if the facts contradict the certificate or the last register */
 export const compareCertificate = async (
   { chains, closure, conservation, heads, profile }: CompletenessCertificate,
   { counted, live }: PackChain,
+  register: LastRegister,
 ): Promise<void> => {
   const { objects, versions, transactions, checkpoints, supply, fault } = counted;
+  const { made, live: left } = counted.treasuries;
+  if (made !== 1 || left !== 1) {
+    const what = `cannot hold: the pack's facts make ${made} treasuries of the token, and leave ${left}, instead of one`;
+    fail(FILE, what, TIER);
+  }
   // Another profile's rules are not known here: closure stays open.
   if (fault !== null && profile === PROFILE) fail(FILE, `cannot hold: ${fault}`, TIER);
   const differs = (what: string, said: string, found: number | bigint): readonly Failure[] =>
@@ -91,17 +103,40 @@ export const compareCertificate = async (
     ],
     TIER,
   );
-  if ((await headsHash(live)) === heads.hash) return;
-  fail(
-    FILE,
-    "has the hash of other versions of the live objects than the pack's facts end with",
-    TIER,
-  );
+  if ((await headsHash(live)) !== heads.hash) {
+    fail(
+      FILE,
+      "has the hash of other versions of the live objects than the pack's facts end with",
+      TIER,
+    );
+  }
+  compareRegister(counted, register);
+};
+
+const compareRegister = (
+  { supply, balances }: Counted,
+  { totalSupply, balances: registered }: LastRegister,
+): void => {
+  const file = TABLES.last;
+  if (`${supply}` !== totalSupply) {
+    fail(file, `has the supply ${totalSupply}; the pack's facts give ${supply}`, TIER);
+  }
+  const open = new Map(balances);
+  for (const [owner, balance] of registered) {
+    const held = open.get(owner) ?? 0n;
+    open.delete(owner);
+    if (held !== balance) {
+      fail(file, `has ${balance} of ${owner}; the pack's facts give ${held}`, TIER);
+    }
+  }
+  for (const [owner, held] of open) {
+    if (held > 0n) fail(file, `has nothing of ${owner}; the pack's facts give ${held}`, TIER);
+  }
 };
 
 /** What a pack shows about missing transactions, and what rests on somebody's word. */
 export const shownComplete = (
-  { profile, bytecode, heads, through }: CompletenessCertificate,
+  { profile, packages, bytecode, heads, through, onFaith }: CompletenessCertificate,
   { counted, live, later }: PackChain,
 ): Tier => {
   const { objects, versions, transactions, checkpoints, supply } = counted;
@@ -139,6 +174,8 @@ export const shownComplete = (
             `that the contract's code is that of the profile ${profile}: compare the bytecode that ${FILE} names, ${bytecode.map(({ package: of, hash }) => `${hash} of ${of}`).join(", ") || "which is none"}`,
           ]
         : [`the rules of the profile ${profile}, which are not known here`]),
+      `that the contract was upgraded to no package but the ${packages.length} of the pack: nothing here shows an upgrade that was hidden; the deployment says so`,
+      ...onFaith.map((what) => `as ${FILE} says, it rests on somebody's word: ${what}`),
     ],
   };
 };

@@ -3,6 +3,7 @@
  * transaction's effects name the version of each object that it took in and left.
  */
 import type { Head } from "./completeness.ts";
+import { hexOf } from "./sum-tree.ts";
 
 /** A live object of the token. */
 export type LiveObject = Head & {
@@ -84,7 +85,7 @@ const TOKEN = "shared_token::SharedToken";
 const GRANT = "timelock::Timelock";
 const METADATA: ReadonlySet<string> = new Set(["coin::CoinMetadata", "coin_registry::Currency"]);
 
-/** Where an object's contents have its amount: u64, little-endian. */
+/** Where an object's contents have its amount: u64, little-endian; tokens and grants have the owner after the id. */
 const AMOUNT_AT: Readonly<Record<string, number>> = { [TREASURY]: 32, [TOKEN]: 64, [GRANT]: 160 };
 
 /** The profile whose rules follow. */
@@ -136,6 +137,10 @@ export type Counted = {
   readonly transactions: number;
   readonly checkpoints: number;
   readonly supply: bigint;
+  /** Treasuries that were made, and those that still are. */
+  readonly treasuries: { readonly made: number; readonly live: number };
+  /** Tokens and grants of each owner, at the last checkpoint. */
+  readonly balances: ReadonlyMap<string, bigint>;
   /** The first contradiction, in words; null: none. */
   readonly fault: string | null;
 };
@@ -144,6 +149,8 @@ export type Counted = {
 export class PackCounts {
   readonly #objects = new Set<string>();
   readonly #amounts = new Map<string, bigint>();
+  readonly #owners = new Map<string, string>();
+  readonly #treasuries = { made: 0, live: 0 };
   #versions = 0;
   #transactions = 0;
   #checkpoints = 0;
@@ -158,6 +165,8 @@ export class PackCounts {
       transactions: this.#transactions,
       checkpoints: this.#checkpoints,
       supply: this.#supply,
+      treasuries: { ...this.#treasuries },
+      balances: this.#balances(),
       fault: this.#fault,
     };
   }
@@ -187,6 +196,14 @@ export class PackCounts {
     this.#fault ??= `after checkpoint ${checkpoint} tokens and grants come to ${this.#held}, but the treasury has issued ${this.#supply}`;
   }
 
+  #balances(): ReadonlyMap<string, bigint> {
+    const balances = new Map<string, bigint>();
+    for (const [objectId, owner] of this.#owners) {
+      balances.set(owner, (balances.get(owner) ?? 0n) + (this.#amounts.get(objectId) ?? 0n));
+    }
+    return balances;
+  }
+
   #count(fact: Exclude<ChainFact, { kind: "event" }>): void {
     const { name, objectId } = fact;
     this.#versions += 1;
@@ -196,8 +213,18 @@ export class PackCounts {
     const amount = fact.kind === "removal" ? 0n : u64At(fact.contents, at);
     const change = amount - (this.#amounts.get(objectId) ?? 0n);
     this.#amounts.set(objectId, amount);
-    if (name === TREASURY) this.#supply += change;
-    else this.#held += change;
+    if (name === TREASURY) {
+      this.#supply += change;
+      if (fact.kind === "removal") this.#treasuries.live -= 1;
+      else if (fact.versionBefore === null) {
+        this.#treasuries.made += 1;
+        this.#treasuries.live += 1;
+      }
+      return;
+    }
+    this.#held += change;
+    if (fact.kind === "removal") this.#owners.delete(objectId);
+    else this.#owners.set(objectId, `0x${hexOf(fact.contents.subarray(32, 64))}`);
   }
 }
 

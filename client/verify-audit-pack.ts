@@ -141,7 +141,11 @@ export const verifyAuditPack = async <Key = unknown>(
     certificate === null || !withExcerpts
       ? null
       : await readExcerpts(pack, manifest, { validators, signal });
-  if (certificate !== null && excerpts !== null) await compareCertificate(certificate, excerpts);
+  if (certificate !== null && excerpts !== null) {
+    const balances = [...last.wallets].map(([owner, { balance }]) => [owner, balance] as const);
+    const { totalSupply } = last.head;
+    await compareCertificate(certificate, excerpts, { totalSupply, balances });
+  }
   const signatures = excerpts?.signatures ?? null;
   const shown =
     certificate === null || excerpts === null

@@ -54,7 +54,7 @@ def verify(path, public_key=None, entries=None):
         certificate = certificate_in(files, manifest) if manifest["version"] == 4 else None
         first, last = (Register(files, name, manifest) for name in ("first", "last"))
         counts, acts = check_lines(files, manifest, first, last)
-        chains, unproven = shown(files, manifest, certificate) if certificate else ([], [INCOMPLETE])
+        chains, unproven = shown(files, manifest, certificate, last) if certificate else ([], [INCOMPLETE])
         kept = Kept(entries, public_key or manifest["publicKey"]) if entries else None
         by, others = held_against(manifest, (first, last), acts, kept) if entries else ([], [])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:

@@ -8,6 +8,9 @@ import { PROFILE } from "../../src/ledger/contract/profile.ts";
 import { objectsOfCoin } from "../../src/log/coin-facts.ts";
 import type { TestDatabase } from "../postgres.ts";
 
+/** What these certificates say that they rest on. */
+export const ON_FAITH = "the committee of epoch 0: the settings, which trusted it";
+
 type Claims = Omit<CompletenessCertificate, "signature">;
 
 export const signedBy = async (
@@ -47,7 +50,7 @@ export const certificateOf = async (
     closure: { transactions: `${closure.transactions}` },
     conservation: { checkpoints: `${chains.checkpoints}`, supply: `${chains.supply}` },
     heads: { hash: await headsHash(heads), served },
-    onFaith: [],
+    onFaith: [ON_FAITH],
     keyId: key.keyId,
     publicKey: key.publicKey,
   });

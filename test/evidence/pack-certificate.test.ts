@@ -3,7 +3,7 @@
  * dishonest operator, who signs anything, gains by it.
  */
 import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -21,6 +21,8 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { keyIdOf } from "../../src/audit/sequence/deployment-key.ts";
 import { needed } from "../../src/ledger/contract/profile.ts";
 import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import { readToExtract } from "../../src/ledger/proof/excerpt.ts";
+import { createWanted } from "../../src/ledger/reading/facts.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import type { ReadFact } from "../../src/log/fact.ts";
@@ -30,7 +32,8 @@ import { runVerifier, whyNoPython } from "../docs/python.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { temporaryFolder } from "../service/process.ts";
-import { certificateOf } from "./certificates.ts";
+import { certificateOf, ON_FAITH } from "./certificates.ts";
+import { registers } from "./forging.ts";
 import { filesIn, manifestOf, signAnew } from "./packs.ts";
 
 const COUNT = 400;
@@ -260,7 +263,7 @@ test("a pack shows chains, closure and conservation by its facts, and names whos
   expect(await verify(join(folder, "whole"), ...REQUIRED, ...source())).toMatchObject({ code: 0 });
 });
 
-test("where each object was changed again later, a pack is complete without anybody's word", async () => {
+test("where each object was changed again later, a pack is complete without a word about live objects", async () => {
   const last = lastChangedAgain();
   const pack = await make("early", honest, { first: last - 5, last });
   const ran = await verify(pack, ...REQUIRED);
@@ -518,4 +521,66 @@ test("what `prove complete` prints goes into a pack, and other files do not", as
   expect(ran.stdout).toContain(
     "by: certificate.json, signed by the key of the pack, counts the same",
   );
+});
+
+test("a pack of which every fact is left out is refused, for it has no treasury", async () => {
+  const copy = await copyOf(join(folder, "whole"));
+  for (const path of Object.keys((await manifestOf(copy)).files)) {
+    if (/^(later|checkpoints)\//.test(path)) await rm(join(copy, path));
+  }
+  // The last one of an epoch, and those of the registers.
+  for (const at of [49, LATE.first, LATE.last]) {
+    const raw = raws[at] ?? expect.fail(`no checkpoint ${at}`);
+    const { excerptOf } = readToExtract(raw, createWanted(chain.packages));
+    await writeFile(join(copy, "checkpoints", `${at}.binpb`), await excerptOf(new Set()));
+  }
+  const forged = await recertified(copy, () => ({
+    chains: { objects: "0", versions: "0", live: "0" },
+    closure: { transactions: "0" },
+    conservation: { checkpoints: "0", supply: "0" },
+    heads: { hash: createHash("sha256").digest("hex"), served: [] },
+  }));
+  const why =
+    "certificate.json: cannot hold: the pack's facts make 0 treasuries of the token, and leave 0, instead of one";
+  expect(await byClient(forged)).toBe(why);
+  for (const said of await byPython(forged)) expect(said).toBe(`1\n${why}\n`);
+  expect(await verify(forged)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("AuditPackError: first/state.ndjson: object"),
+  });
+});
+
+test("whose word a certificate rests on is in the verdict of every verifier, and so are hidden upgrades", async () => {
+  const pack = join(folder, "whole");
+  const { stdout } = await verify(pack);
+  for (const said of [stdout, await byClient(pack), ...(await byPython(pack))]) {
+    expect(said).toContain(`as certificate.json says, it rests on somebody's word: ${ON_FAITH}`);
+    expect(said).toContain(
+      "that the contract was upgraded to no package but the 2 of the pack: nothing here shows an upgrade that was hidden; the deployment says so",
+    );
+  }
+});
+
+test("registers in which two holders exchange what they hold are refused by the facts", async () => {
+  const signer = generateKeyPair();
+  const pack = await make("narrow", honest, { first: LATE.last - 2, last: LATE.last });
+  const copy = await recertified(pack, () => ({}), signer);
+  const movements = await readFile(join(copy, "movements.ndjson"), "utf8");
+  const forgery = registers("two holders exchange what they hold", ({ rows }) => {
+    const [one, other] = rows.filter(({ wallets }) =>
+      wallets.every(({ address }) => !movements.includes(address)),
+    );
+    if (one === undefined || other === undefined) throw new Error("no two rest in the range");
+    [one.holderId, other.holderId] = [other.holderId, one.holderId];
+    [one.wallets, other.wallets] = [other.wallets, one.wallets];
+    for (const { wallets, balance } of [one, other]) {
+      for (const [at, wallet] of wallets.entries()) wallet.balance = at === 0 ? balance : "0";
+    }
+  });
+  const forged = await forgery.forge(await filesIn(copy), signer);
+  for (const [path, bytes] of forged) await writeFile(join(copy, path), bytes);
+  const why = /last\/cap-table.json: has \d+ of 0x\w{64}; the pack's facts give \d+/;
+  expect(await byClient(copy)).toMatch(why);
+  for (const said of await byPython(copy)) expect(said).toMatch(why);
+  expect(await verify(copy)).toMatchObject({ code: 1 });
 });

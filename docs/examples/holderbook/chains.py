@@ -82,7 +82,8 @@ class Counted:
     """Everything up to the last register, folded."""
 
     def __init__(self, files, manifest):
-        self.live, self.objects, self.amounts = {}, set(), {}
+        self.live, self.objects, self.amounts, self.owners = {}, set(), {}, {}
+        self.made = 0
         self.versions = self.transactions = self.checkpoints = self.supply = self.held = 0
         self.fault = None
         listed = numbers(files, "checkpoints")
@@ -142,11 +143,19 @@ class Counted:
         self.amounts[key] = amount
         if name == TREASURY:
             self.supply += change
+            self.made += fact["kind"] != "removal" and fact["versionBefore"] is None
         else:
             self.held += change
+            self.owners[key] = f"0x{contents[32:64].hex()}"
 
-    def compare(self, certificate):
-        """Refuses a certificate that counts otherwise."""
+    def compare(self, certificate, last):
+        """Refuses a certificate, or a last register, that counts otherwise."""
+        treasuries = sum(name == TREASURY for _, name in self.live.values())
+        if (self.made, treasuries) != (1, 1):
+            refuse(
+                f"cannot hold: the pack's facts make {self.made} treasuries of the token, and leave {treasuries}, "
+                "instead of one", PATH,
+            )
         if self.fault and certificate["profile"] == PROFILE:
             refuse(f"cannot hold: {self.fault}", PATH)
         chains, conservation = certificate["chains"], certificate["conservation"]
@@ -164,12 +173,24 @@ class Counted:
         lines = "".join(sorted(f"{key} {version}\n" for key, (version, _) in self.live.items()))
         if hashlib.sha256(lines.encode()).hexdigest() != certificate["heads"]["hash"]:
             refuse("has the hash of other versions of the live objects than the pack's facts end with", PATH)
+        self._compare_register(last)
+
+    def _compare_register(self, last):
+        if last.head["totalSupply"] != str(self.supply):
+            refuse(f"has the supply {last.head['totalSupply']}; the pack's facts give {self.supply}", last.path)
+        held = {}
+        for key, owner in self.owners.items():
+            held[owner] = held.get(owner, 0) + self.amounts[key]
+        for owner in {**held, **last.wallets}:
+            own, found = last.wallets.get(owner, (0,))[0], held.get(owner, 0)
+            if own != found:
+                refuse(f"has {own or 'nothing'} of {owner}; the pack's facts give {found}", last.path)
 
 
-def shown(files, manifest, certificate):
+def shown(files, manifest, certificate, last):
     """What facts and certificate show, and what is left. Raises Refused."""
     counted = Counted(files, manifest)
-    counted.compare(certificate)
+    counted.compare(certificate, last)
     left = {key: version for key, (version, name) in counted.live.items() if name not in METADATA}
     live = len(left)
     for number in numbers(files, "later"):
@@ -198,6 +219,11 @@ def shown(files, manifest, certificate):
     ]
     if not known:
         missing.append(f"the rules of the profile {certificate['profile']}, which are not known here")
+    missing.append(
+        f"that the contract was upgraded to no package but the {len(certificate['packages'])} of the pack: nothing here "
+        "shows an upgrade that was hidden; the deployment says so"
+    )
+    missing += [f"as {PATH} says, it rests on somebody's word: {what}" for what in certificate["onFaith"]]
     if left:
         missing.append(
             f"that nothing touched {len(left)} live objects after their last version here: the word of "

@@ -172,7 +172,7 @@ export const checkContents = async (
   };
 
   /** What the certificate adds. The committees go on from the last register's. */
-  const shownBy = async (of: CompletenessCertificate): Promise<Tier> => {
+  const shownBy = async (of: CompletenessCertificate, table: RegisterTable): Promise<Tier> => {
     const { live } = versions;
     const later = new PackLater(live);
     for (const sequence of excerptsIn(pack, LATER)) {
@@ -181,7 +181,13 @@ export const checkContents = async (
       await reading(file, () => later.meet(facts));
     }
     const found = { counted: counts.counted, live, later: later.later };
-    await compareCertificate(of, found);
+    const { totalSupply } = table.head;
+    await compareCertificate(of, found, {
+      totalSupply: totalSupply === null ? null : `${totalSupply}`,
+      balances: table.rows.flatMap(({ wallets }) =>
+        wallets.map(({ address, balance }) => [address, balance] as const),
+      ),
+    });
     return shownComplete(of, found);
   };
 
@@ -220,7 +226,7 @@ export const checkContents = async (
       const lastRegister = await registerAt(FILES.lastTable, mark, last);
       for (const lines of [movements, holderEvents, roleEvents]) await lines.end();
       assertChain(head, chain);
-      const shown = certificate === null ? null : await shownBy(certificate);
+      const shown = certificate === null ? null : await shownBy(certificate, lastRegister);
       const itemsProven = isWhole ? items : opening.proven;
       if (head.opening === "proven") opening.assertProven();
       return {
