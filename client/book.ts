@@ -44,8 +44,8 @@ const SILENT_MS = 60_000;
 /** Polling interval where a service offers no subscriptions. */
 const POLL_MS = 2_000;
 
-const META =
-  "checkpoint checkpointTimestamp checkpointDigest followPosition chainId firstCheckpoint historyCheckpoint";
+const META = `checkpoint checkpointTimestamp checkpointDigest followPosition chainId firstCheckpoint
+  historyCheckpoint readFrom completeThrough`;
 const TOKEN = "coinType name symbol decimals totalSupply firstCheckpoint";
 const ROW = `holderId balance tokens granted unlocked locked share cursor
   wallets { address balance groupId isFrozen }`;

@@ -47,6 +47,10 @@ export type Meta = {
   readonly firstCheckpoint: bigint | null;
   /** First checkpoint that queries accept. */
   readonly historyCheckpoint: bigint | null;
+  /** Guided as soon as a part of the log was read by a node's lists. */
+  readonly readFrom: "FULL" | "GUIDED";
+  /** Last checkpoint through which all coins are proven complete; null without a proof. */
+  readonly completeThrough: bigint | null;
 };
 
 export type PipelineStatus = {
@@ -365,6 +369,7 @@ const DECIMAL = new Set([
   "checkpointTimestamp",
   "checkpointTimestampMs",
   "commencementTimestampMs",
+  "completeThrough",
   "delayUntilFirstReleaseMs",
   "firstCheckpoint",
   "followPosition",

@@ -231,7 +231,7 @@ const RECORDED: Readonly<
 
 /** Commands that record nothing, and why. */
 const UNRECORDED: Readonly<Record<string, string>> = {
-  "index|serve|migrate":
+  "index|backfill|serve|migrate":
     "the service itself, and the tables of its version, as each start makes them",
   "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages|audit-pack papers":
     "changes nothing",
