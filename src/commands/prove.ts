@@ -149,13 +149,14 @@ const proveWith = async (
   }
 };
 
-const asJson = ({ through, isGuided, profile, code, heads, coins }: Proof) => ({
+const asJson = ({ through, isGuided, profile, code, heads, whole, coins }: Proof) => ({
   through: { checkpoint: through.sequence, digest: through.digest },
   read: isGuided ? "guided" : "every checkpoint",
   profile,
   packages: code.versions,
   upgradeCaps: code.caps,
   heads: heads.map(({ source, as, at, askedAt }) => ({ source, as, at, askedAt })),
+  wholeCheckpoints: whole,
   tokens: coins.map(({ coinType, verdict, chains, transactions, gaps, ...rest }) => ({
     ...{ coinType, verdict, transactions },
     chains: { ...chains, coinType: undefined },
@@ -168,7 +169,7 @@ const asJson = ({ through, isGuided, profile, code, heads, coins }: Proof) => ({
 });
 
 const inWords = (proof: Proof, certificates: readonly CompletenessCertificate[]) => {
-  const { through, isGuided, profile, code, heads, coins } = proof;
+  const { through, isGuided, profile, code, heads, whole, coins } = proof;
   const [{ onFaith: faith } = { onFaith: [] }] = coins;
   return [
     ...coins.flatMap((coin) => coinInWords(coin, through.sequence)),
@@ -177,6 +178,7 @@ const inWords = (proof: Proof, certificates: readonly CompletenessCertificate[])
       ({ source, as, counts }) =>
         `heads by ${source} (${as}): ${sumOf(counts, "same")} objects unchanged, ${sumOf(counts, "changed")} changed since`,
     ),
+    `whole checkpoints read: ${whole.read}, of which ${whole.committed} are shown to commit to their objects`,
     ...certificates.map(
       ({ coinType, keyId }) => `certificate of ${coinType} signed with ${keyId}; --json prints it`,
     ),

@@ -29,7 +29,9 @@ const MOST_STEPS = 20_000;
 /**
  * The versions of an object from one back to its creation, or as long as the caller asks.
  * @param from a version and its transaction's digest
- * @throws WalkEndedError when a step is missing or does not write the version
+ * Where a summary commits to its objects, the newest version in a checkpoint must be the one that
+ * it left.
+ * @throws WalkEndedError when a step is missing, does not write the version or does not leave it
  */
 export async function* walkBack(
   { index, checkpoints }: Walking,
@@ -38,6 +40,7 @@ export async function* walkBack(
   signal: AbortSignal,
 ): AsyncGenerator<ObjectStep> {
   let { version, previousTransaction: digest } = from;
+  let after: bigint | null = null;
   for (let step = 0; step < MOST_STEPS; step += 1) {
     const named = `transaction ${digest}, which wrote version ${version} of object ${id}`;
     const sequence = await index.checkpointOf(digest, signal);
@@ -50,6 +53,14 @@ export async function* walkBack(
     if (transaction === undefined || written?.version !== version) {
       throw new WalkEndedError(`checkpoint ${sequence} does not have ${named}`);
     }
+    // The set has every leaf of the commitment, so what it lacks the validators denied.
+    const left = whole.objects?.find(id)?.version;
+    if (whole.objects !== null && sequence !== after && left !== version) {
+      throw new WalkEndedError(
+        `checkpoint ${sequence} left object ${id} at version ${left ?? "none"}, not at ${version}`,
+      );
+    }
+    after = sequence;
     yield { version, before: written.versionBefore, whole, transaction };
     if (written.versionBefore === null) return;
     const previous = previousTransactionOf(whole.raw, id, written.versionBefore);

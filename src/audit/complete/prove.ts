@@ -22,7 +22,7 @@ import { type CoinClosure, closureOf, foreignTo } from "./closure.ts";
 import { type CheckedCode, checkCode } from "./code.ts";
 import { type CheckedHeads, liveObjects, openHeadsCheck } from "./heads.ts";
 import { checkMetadata } from "./metadata.ts";
-import { wholeCheckpoints } from "./whole-checkpoints.ts";
+import { type CheckpointCounts, wholeCheckpoints } from "./whole-checkpoints.ts";
 
 /** There is nothing to prove about. Stop: the message says why. */
 export class NothingToProveError extends Error {
@@ -73,6 +73,8 @@ export type Proof = {
   readonly isGuided: boolean;
   readonly code: CheckedCode;
   readonly heads: readonly ServedHeads[];
+  /** Of code, metadata and changed heads. */
+  readonly whole: CheckpointCounts;
   readonly coins: readonly CoinProof[];
 };
 
@@ -140,7 +142,7 @@ export const prove = async (
   const { chainId, packages } = log;
   return {
     ...{ chainId, packages, profile: PROFILE, through },
-    ...{ isGuided, code, heads, coins: proofs },
+    ...{ isGuided, code, heads, whole: whole.counts(), coins: proofs },
   };
 };
 

@@ -4,11 +4,12 @@
  */
 import type { Sql } from "../../database/connect.ts";
 import type { Checkpoint, RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
-import { decodeCheckpoint } from "../../ledger/decode/decode.ts";
+import { refusing } from "../../ledger/decode/verify.ts";
 import { fetchOne } from "../../ledger/guided/fetch-each.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
-import { type CertifiedSummary, readCertified } from "../../ledger/proof/certificate.ts";
+import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
 import { unpackCommittee } from "../../ledger/proof/committee.ts";
+import { decodeCommitted, type ObjectSet } from "../../ledger/proof/object-set.ts";
 import { TrustNotReachedError } from "../../ledger/proof/proof-errors.ts";
 import { createProver, type Prover } from "../../ledger/proof/prover.ts";
 import type { Verification } from "../../ledger/reading/proving.ts";
@@ -25,8 +26,12 @@ export type WholeCheckpoint = {
   readonly raw: RawCheckpoint;
   /** Every digest checked. */
   readonly checkpoint: Checkpoint;
+  /** What its summary commits to; null before protocol 125. */
+  readonly objects: ObjectSet | null;
   readonly shownBy: ShownBy;
 };
+
+export type CheckpointCounts = { readonly read: number; readonly committed: number };
 
 export type WholeCheckpoints = {
   readonly source: string;
@@ -35,6 +40,8 @@ export type WholeCheckpoints = {
    * CertificateError (retry) when the signature is wrong
    */
   read(sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint>;
+  /** Checkpoints read so far, and those of them that commit to their objects. */
+  counts(): CheckpointCounts;
 };
 
 type From = {
@@ -46,8 +53,12 @@ type From = {
 /** The last ones stay in memory: a chain often goes through one checkpoint several times. */
 const KEPT = 16;
 
+const refuse = refusing(true);
+
 export const wholeCheckpoints = ({ sql, source, verification }: From): WholeCheckpoints => {
   const kept = new Map<bigint, WholeCheckpoint>();
+  const read = new Set<bigint>();
+  const committed = new Set<bigint>();
   const provers = new Map<bigint, Prover | null>();
 
   /** The log's committee of that epoch or the newest before; else what the settings trust. */
@@ -76,14 +87,13 @@ export const wholeCheckpoints = ({ sql, source, verification }: From): WholeChec
     return prover;
   };
 
-  const shownBy = async (raw: RawCheckpoint, signal: AbortSignal): Promise<ShownBy> => {
-    const certified = readCertified(raw);
+  const shownBy = async (certified: CertifiedSummary, signal: AbortSignal): Promise<ShownBy> => {
     const { header, certificate } = certified;
-    const mark = await checkpointMark({ sql }, raw.sequence);
+    const mark = await checkpointMark({ sql }, header.sequence);
     if (mark !== null && mark.digest !== header.digest) {
       throw new OtherCheckpointError({ ...header }, mark.digest);
     }
-    if (mark !== null && (await proofOf(sql, raw.sequence)) !== null) return "signature";
+    if (mark !== null && (await proofOf(sql, header.sequence)) !== null) return "signature";
     if (certificate !== null) {
       const prover = await proverOf(header, signal);
       if (prover !== null) {
@@ -104,12 +114,15 @@ export const wholeCheckpoints = ({ sql, source, verification }: From): WholeChec
       const known = kept.get(sequence);
       if (known !== undefined) return known;
       const raw = await fetchOne(source, sequence, signal);
-      const checkpoint = decodeCheckpoint(raw);
-      const whole = { raw, checkpoint, shownBy: await shownBy(raw, signal) };
+      const { certified, checkpoint, objects } = decodeCommitted(raw, refuse);
+      const whole = { raw, checkpoint, objects, shownBy: await shownBy(certified, signal) };
+      read.add(sequence);
+      if (objects !== null) committed.add(sequence);
       kept.set(sequence, whole);
       const [oldest] = kept.keys();
       if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
       return whole;
     },
+    counts: () => ({ read: read.size, committed: committed.size }),
   };
 };

@@ -22,6 +22,14 @@ export type Input = {
   readonly removed: boolean;
 };
 
+/** An object that a transaction deleted or wrapped, also one that was wrapped before. */
+export type Removal = {
+  readonly idAt: number;
+  /** Offset of the transaction's version. */
+  readonly versionAt: number;
+  readonly how: "deleted" | "wrapped";
+};
+
 /** Effects of a transaction, as offsets into the cursor's bytes. */
 export type Effects = {
   /** Offset of the transaction's digest. */
@@ -32,6 +40,8 @@ export type Effects = {
   readonly writes: readonly Write[];
   /** Changed or removed objects, in the checkpoint's order of input objects. */
   readonly inputs: readonly Input[];
+  /** Empty in effects V1. */
+  readonly removals: readonly Removal[];
 };
 
 /** Reads `TransactionEffects`, both versions. */
@@ -61,7 +71,8 @@ const readV1 = (cursor: Cursor): Effects => {
   const inputs = before.map(({ idAt, versionAt }) => {
     return { idAt, versionAt, digestAt: null, removed: removed.has(idKey(cursor, idAt)) };
   });
-  return { transactionAt, eventsAt, writes: [...mutated, ...created, ...unwrapped], inputs };
+  const writes = [...mutated, ...created, ...unwrapped];
+  return { transactionAt, eventsAt, writes, inputs, removals: [] };
 };
 
 const readV2 = (cursor: Cursor): Effects => {
@@ -76,6 +87,7 @@ const readV2 = (cursor: Cursor): Effects => {
   const created: Write[] = [];
   const unwrapped: Write[] = [];
   const inputs: Input[] = [];
+  const removals: Removal[] = [];
   for (let left = cursor.length(); left > 0; left--) {
     const idAt = cursor.skip(32);
     const before = readInputState(cursor);
@@ -85,6 +97,11 @@ const readV2 = (cursor: Cursor): Effects => {
       const { versionAt, digestAt } = before;
       inputs.push({ idAt, versionAt, digestAt, removed: after === null });
     }
+    // Neither an object created and wrapped at once nor a change of an address balance is removed.
+    if (after === null && (operation === DELETED || before !== null)) {
+      const how = operation === DELETED ? "deleted" : "wrapped";
+      removals.push({ idAt, versionAt: lamportVersionAt, how });
+    }
     if (after !== null) {
       const { versionAt, digestAt } = after;
       const group = before !== null ? mutated : operation === CREATED ? created : unwrapped;
@@ -93,10 +110,12 @@ const readV2 = (cursor: Cursor): Effects => {
   }
   skipUnchanged(cursor);
   skipAuxiliaryDigest(cursor);
-  return { transactionAt, eventsAt, writes: [...mutated, ...created, ...unwrapped], inputs };
+  const writes = [...mutated, ...created, ...unwrapped];
+  return { transactionAt, eventsAt, writes, inputs, removals };
 };
 
 const CREATED = 1;
+const DELETED = 2;
 /** Computation, storage, rebate, non-refundable fee. */
 const GAS_COST = 4 * 8;
 

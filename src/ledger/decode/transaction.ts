@@ -89,6 +89,7 @@ const checkParts = (cursor: Cursor, parts: TransactionParts, verifier: Verifier)
     ...claim,
     of: "TransactionEffects",
     ...effectsSpan,
+    effects,
     expectedAt: effectsAt,
   });
   if (!cursor.same32(effects.transactionAt, transactionAt)) {

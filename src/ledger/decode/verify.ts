@@ -1,6 +1,7 @@
 import { base58 } from "../../values/base58.ts";
 import type { Cursor } from "./cursor.ts";
 import { type DigestOf, digestOf } from "./digest.ts";
+import type { Effects } from "./effects.ts";
 
 /** A digest in the checkpoint, and the bytes it must match. */
 export type Claim = {
@@ -9,6 +10,8 @@ export type Claim = {
   readonly transaction: number | null;
   /** Offset of the object's id, for objects. */
   readonly idAt?: number;
+  /** What the bytes say, for effects. */
+  readonly effects?: Effects;
   /** The bytes, `end` excluded. */
   readonly start: number;
   readonly end: number;

@@ -7,10 +7,11 @@
  */
 import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
 import { CheckpointDecodeError, Cursor } from "../decode/cursor.ts";
-import { decodeCheckpoint, decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
+import { decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
 import { readEffects } from "../decode/effects.ts";
-import { type Claim, refusing } from "../decode/verify.ts";
+import { type Claim, refusing, type Verifier } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "./certificate.ts";
+import { decodeCommitted } from "./object-set.ts";
 import { CertificateError } from "./proof-errors.ts";
 
 type Part = { readonly bcs: { readonly value: Uint8Array } };
@@ -57,19 +58,20 @@ type Extractable = {
 };
 
 /**
- * Decodes a checkpoint once, checking every digest, for an excerpt of transactions chosen after.
+ * Decodes a checkpoint once, checking every digest and what its summary commits to, for an excerpt
+ * of transactions chosen after.
  * @throws CheckpointDecodeError (retry)
  */
 export const readToExtract = (raw: RawCheckpoint, wanted: Wanted): Extractable => {
   const claims: Claim[] = [];
-  const checkpoint = decodeCheckpoint(raw, wanted, {
+  const collecting: Verifier = {
     inputs: false,
     claim: (cursor, claim) => {
       refuse.claim(cursor, claim);
       claims.push(claim);
     },
-  });
-  const certified = readCertified(raw);
+  };
+  const { certified, checkpoint } = decodeCommitted(raw, collecting, wanted);
   return {
     certified,
     checkpoint,

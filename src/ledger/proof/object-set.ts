@@ -2,7 +2,7 @@
  * Object sets: what a checkpoint's summary commits to since protocol 125 (`CheckpointArtifacts`).
  *
  * Leaves are the references (id, version, digest) of every object that the checkpoint wrote and
- * left live, in BCS, ascending by id. Leaf hash: BLAKE2b-256 of byte 0 and the leaf; inner node: of
+ * left live, in BCS, ascending by id; perhaps of removed ones too (`decodeCommitted`). Leaf hash: BLAKE2b-256 of byte 0 and the leaf; inner node: of
  * byte 1, left and right; a level with an odd number of nodes ends with an empty node of 32 zero
  * bytes. The commitment is the BLAKE2b-256 of the BCS of a vector with the root alone.
  *
@@ -11,11 +11,12 @@
 import { Buffer } from "node:buffer";
 import { blake2b256 } from "../../values/blake2b.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import type { RawCheckpoint } from "../decode/checkpoint.ts";
-import { decodeWith } from "../decode/decode.ts";
-import { readEffects } from "../decode/effects.ts";
-import { refusing } from "../decode/verify.ts";
-import { readCertified } from "./certificate.ts";
+import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
+import { CheckpointDecodeError, Cursor } from "../decode/cursor.ts";
+import { decodeCheckpoint, type Wanted } from "../decode/decode.ts";
+import type { Effects } from "../decode/effects.ts";
+import type { Verifier } from "../decode/verify.ts";
+import { type CertifiedSummary, readCertified } from "./certificate.ts";
 
 /** An object after a checkpoint. */
 export type ObjectReference = {
@@ -41,8 +42,8 @@ export type NonInclusionProof = {
 };
 
 /**
- * Objects do not match the commitment of a signed summary, or a proof does not lead to it. Ask
- * another source: this one is damaged or lies.
+ * A proof of an object does not lead to the commitment of a signed summary. Ask another source:
+ * this one is damaged or lies.
  */
 export class ObjectSetError extends Error {
   override readonly name = "ObjectSetError";
@@ -145,37 +146,72 @@ export class ObjectSet {
   }
 }
 
+/** A checkpoint, with the objects that its summary is known to commit to. */
+type Committed = {
+  readonly certified: CertifiedSummary;
+  readonly checkpoint: Checkpoint;
+  /** Null without a commitment, or where one is of a form that is not known. */
+  readonly objects: ObjectSet | null;
+};
+
 /**
- * The object set of a whole checkpoint, from its effects; null without a commitment. Checks every
- * digest, not the signature.
- * @throws CheckpointDecodeError (retry), ObjectSetError (retry) if effects and commitment differ
+ * Decodes a checkpoint once, with its summary; its effects must write what the summary commits to.
+ * Verifies no signature.
+ *
+ * Published descriptions differ about removed objects: left out, or leaves with a digest of their
+ * own. Either form is taken. Where neither fits, effects that remove nothing are refused; of others
+ * nothing is shown, as digests and signature prove effects without the commitment.
+ * @throws CheckpointDecodeError (retry) also if effects and commitment differ
  */
-export const objectSetOf = (raw: RawCheckpoint): ObjectSet | null => {
-  const { objectSet, header } = readCertified(raw);
-  if (objectSet === null) return null;
-  const live = new Map<string, ObjectReference>();
-  decodeWith(raw, {
-    inputs: false,
+export const decodeCommitted = (
+  raw: RawCheckpoint,
+  verifier: Verifier,
+  wanted?: Wanted,
+): Committed => {
+  const certified = readCertified(raw);
+  const { objectSet } = certified;
+  const written = new Map<string, ObjectReference>();
+  const checkpoint = decodeCheckpoint(raw, wanted, {
+    inputs: verifier.inputs,
     claim: (cursor, claim) => {
-      refuse.claim(cursor, claim);
-      if (claim.of !== "TransactionEffects") return;
-      const { writes, inputs } = cursor.part(() => "effects", claim.start, claim.end, readEffects);
-      for (const { idAt, removed } of inputs) if (removed) live.delete(cursor.address(idAt));
-      for (const { idAt, versionAt, digestAt } of writes) {
-        const id = cursor.address(idAt);
-        const digest = cursor.copy(digestAt, digestAt + 32);
-        live.set(id, { id, version: cursor.u64At(versionAt), digest });
-      }
+      verifier.claim(cursor, claim);
+      if (objectSet !== null && claim.effects !== undefined) note(written, cursor, claim.effects);
     },
   });
-  const set = new ObjectSet(live.values());
-  if (isEqual(set.commitment, objectSet)) return set;
-  throw new ObjectSetError(
-    `checkpoint ${header.sequence}: its effects write ${set.objects.length} objects, to which its summary does not commit`,
+  if (objectSet === null) return { certified, checkpoint, objects: null };
+  const all = new ObjectSet(written.values());
+  if (isEqual(all.commitment, objectSet)) return { certified, checkpoint, objects: all };
+  const live = new ObjectSet(all.objects.filter(({ digest }) => !GONE.includes(digest)));
+  if (isEqual(live.commitment, objectSet)) return { certified, checkpoint, objects: live };
+  if (live.objects.length < all.objects.length) return { certified, checkpoint, objects: null };
+  const { bytes } = new Cursor(raw.bytes, raw.sequence);
+  throw new CheckpointDecodeError(
+    raw.sequence,
+    bytes.indexOf(objectSet),
+    `the summary does not commit to the ${live.objects.length} objects that the effects write`,
   );
 };
 
-const refuse = refusing(false);
+/** Digests of objects that a transaction removed, as a ledger names them. */
+const REMOVED = { deleted: new Uint8Array(32).fill(99), wrapped: new Uint8Array(32).fill(88) };
+const GONE: readonly Uint8Array[] = Object.values(REMOVED);
+
+/** Objects as a transaction leaves them. */
+const note = (
+  written: Map<string, ObjectReference>,
+  cursor: Cursor,
+  { writes, removals }: Effects,
+): void => {
+  for (const { idAt, versionAt, how } of removals) {
+    const id = cursor.address(idAt);
+    written.set(id, { id, version: cursor.u64At(versionAt), digest: REMOVED[how] });
+  }
+  for (const { idAt, versionAt, digestAt } of writes) {
+    const id = cursor.address(idAt);
+    const digest = cursor.copy(digestAt, digestAt + 32);
+    written.set(id, { id, version: cursor.u64At(versionAt), digest });
+  }
+};
 
 /**
  * Verifies that a checkpoint wrote the object and left it in this version.

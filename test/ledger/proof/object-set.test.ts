@@ -3,21 +3,32 @@ import { join } from "node:path";
 import { bcs } from "@mysten/sui/bcs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { walkBack } from "../../../src/audit/complete/object-walk.ts";
 import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
+import { decodeCheckpoint } from "../../../src/ledger/decode/decode.ts";
+import { refusing } from "../../../src/ledger/decode/verify.ts";
+import { readFound } from "../../../src/ledger/guided/read-found.ts";
 import { loadBls } from "../../../src/ledger/proof/bls.ts";
 import { readCertified } from "../../../src/ledger/proof/certificate.ts";
 import { committeeOf } from "../../../src/ledger/proof/committee.ts";
 import {
+  decodeCommitted,
   type ObjectReference,
   ObjectSet,
   ObjectSetError,
-  objectSetOf,
   verifyInclusion,
   verifyNonInclusion,
 } from "../../../src/ledger/proof/object-set.ts";
 import { createVerifier } from "../../../src/ledger/proof/prover.ts";
 import { GENUINE_FOLDER, genuineCheckpoint } from "../../genuine.ts";
 import { asProtobuf } from "../as-protobuf.ts";
+import {
+  withOtherVersion,
+  withoutCommitment,
+  withoutObject,
+  withRemoval,
+} from "./forged-effects.ts";
 
 const FOLDER = join(GENUINE_FOLDER, "..", "object-set");
 
@@ -28,6 +39,8 @@ const committeeForm = bcs.struct("Committee", {
   epoch: bcs.u64(),
   members: bcs.vector(bcs.struct("Member", { publicKey: bcs.vector(bcs.u8()), stake: bcs.u64() })),
 });
+
+const setOf = (raw: RawCheckpoint) => decodeCommitted(raw, refusing(true)).objects;
 
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(64, "0")}`;
 const objectOf = (number: number, version = 1n): ObjectReference => ({
@@ -41,7 +54,7 @@ describe("the genuine checkpoint", () => {
   let commitment: Uint8Array;
 
   beforeAll(() => {
-    set = objectSetOf(genuine) ?? expect.fail("no commitment");
+    set = setOf(genuine) ?? expect.fail("no commitment");
     commitment = readCertified(genuine).objectSet ?? expect.fail("no commitment");
   });
 
@@ -59,7 +72,7 @@ describe("the genuine checkpoint", () => {
     expect(set.objects.length).toBe(1016);
     expect(set.commitment).toEqual(commitment);
     const protobuf = { ...genuine, encoding: "protobuf", bytes: asProtobuf(bytes) } as const;
-    expect(objectSetOf(protobuf)?.root).toEqual(set.root);
+    expect(setOf(protobuf)?.root).toEqual(set.root);
   });
 
   test("each of its objects is proven present, in its own version and digest alone", () => {
@@ -88,18 +101,58 @@ describe("the genuine checkpoint", () => {
     }
   });
 
-  test("effects that the summary does not commit to are refused", () => {
-    const at = bytes.indexOf(Buffer.from(commitment));
-    const changed = Uint8Array.from(bytes);
-    changed[at] = (changed[at] ?? 0) ^ 1;
-    expect(() => objectSetOf({ ...genuine, bytes: changed })).toThrow(
-      "checkpoint 1137: its effects write 1016 objects, to which its summary does not commit",
-    );
+  test("effects that leave out an object, or give it another version, are refused though every digest fits", () => {
+    for (const forged of [withoutObject(genuine), withOtherVersion(genuine)]) {
+      expect(decodeCheckpoint(forged).transactions.length).toBe(9);
+      const refused = "the summary does not commit to the";
+      expect(() => readFound(forged, [])).toThrow(CheckpointDecodeError);
+      expect(() => readFound(forged, [])).toThrow(refused);
+      expect(() => decodeCommitted(forged, refusing(true))).toThrow(refused);
+      // Without a commitment only the signature shows it.
+      expect(readFound(withoutCommitment(forged), []).certified.objectSet).toBeNull();
+    }
+    expect(readFound(genuine, []).certified.objectSet).toEqual(commitment);
+  });
+
+  test("removed objects may be leaves or not; a form that is not known shows nothing, and refuses nothing", () => {
+    const { objects, bytes } = withRemoval(genuine);
+    const at = Buffer.from(bytes).indexOf(commitment);
+    for (const leaves of [objects, objects.filter(({ digest }) => digest[0] !== 99)]) {
+      const committing = Buffer.from(bytes);
+      committing.set(new ObjectSet(leaves).commitment, at);
+      expect(setOf({ ...genuine, bytes: committing })?.objects).toEqual(leaves);
+    }
+    expect(setOf({ ...genuine, bytes })).toBeNull();
+  });
+
+  test("a walk from a version that the checkpoint did not leave ends there", async () => {
+    const { checkpoint, objects } = decodeCommitted(genuine, refusing(true));
+    const whole = { raw: genuine, checkpoint, objects, shownBy: "signature" } as const;
+    const walking = {
+      index: { description: "a node", checkpointOf: async () => 1137n },
+      checkpoints: {
+        source: "memory",
+        read: async () => whole,
+        counts: () => ({ read: 1, committed: 1 }),
+      },
+    };
+    const from = async (nth: 0 | -1) => {
+      const all = checkpoint.transactions.flatMap(({ digest, outputObjects }) =>
+        outputObjects.map(({ id, version }) => ({ id, version, previousTransaction: digest })),
+      );
+      const { id } = all.find((one, at) => all.findIndex(({ id }) => id === one.id) < at) ?? {};
+      const head = all.filter((one) => one.id === id).at(nth) ?? expect.fail("none twice");
+      const { signal } = new AbortController();
+      for await (const { version } of walkBack(walking, head.id, head, signal)) return version;
+      return null;
+    };
+    expect(await from(-1)).toBeGreaterThan(0n);
+    await expect(from(0)).rejects.toThrow(/left object 0x[0-9a-f]+ at version \d+, not at \d+/);
   });
 
   test("checkpoints from before have no commitment", () => {
     const { bcs: before } = genuineCheckpoint("273301811.chk");
-    expect(objectSetOf(before)).toBeNull();
+    expect(setOf(before)).toBeNull();
   });
 });
 
