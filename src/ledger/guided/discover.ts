@@ -25,10 +25,10 @@ import type { GuidedProgress } from "../reading/progress.ts";
 import { REFETCH_PAUSE_MS } from "../reading/proving.ts";
 import { isGone, type Trust } from "../reading/trust.ts";
 import type { CheckpointSource } from "../sources/source.ts";
-import { type Chain, createChains, gapsOf, headOf, lastVersionOf } from "./chains.ts";
+import { type Chain, createChains, type Gap, gapsOf, headOf, lastVersionOf } from "./chains.ts";
 import { createCommittees } from "./committees.ts";
 import { fetchEach, fetchOne, type Listed } from "./fetch-each.ts";
-import { ListsBehindError, PackageUnknownError } from "./guided-errors.ts";
+import { ListsBehindError, PackageUnknownError, SourceBehindError } from "./guided-errors.ts";
 import { type Found, previousTransactionOf, readFound, readStaged } from "./read-found.ts";
 import { type FoundExcerpt, type Staging, stagedAfter } from "./staging.ts";
 
@@ -58,6 +58,8 @@ export type DiscoverOptions = {
   readonly concurrency?: number;
   /** Repeated fetches of an invalid checkpoint; 2 by default. */
   readonly refetches?: number;
+  /** Longest wait in place for a source that is behind the lists, ms; a minute by default. */
+  readonly sourceWaitMs?: number;
   readonly onProgress?: (progress: GuidedProgress) => void;
   readonly onRefused?: (error: Error) => void;
   readonly onNotice?: (notice: string) => void;
@@ -91,6 +93,7 @@ const REQUESTS = 4;
 const HEADS = 200;
 /** Checkpoints between gaps that one request may scan needlessly. */
 const SHARED_SCAN = 10_000n;
+const SOURCE_WAIT_MS = 60_000;
 /** Staged together. */
 const STAGE_EXCERPTS = 100;
 const STAGE_BYTES = 4 * 1024 * 1024;
@@ -102,17 +105,23 @@ type Search = {
   tail: "unasked" | "listed" | "listed beyond" | "given up";
   /** The version last compared with the node's. */
   compared: bigint | null;
-  failed: string | null;
+  /** Why the newest version could not be followed to the node's. */
+  tailFailed: string | null;
+  /** Why gaps could not be closed, by `keyOf`. */
+  readonly failed: Map<string, string>;
 };
 
+const keyOf = ({ version, before }: Gap): string => `${version} ${before}`;
+
 /**
- * @throws ListsBehindError (wait), PackageUnknownError (stop), errors of index, source and signatures
+ * @throws ListsBehindError, SourceBehindError (wait), PackageUnknownError (stop), errors of index, source and signatures
  */
 export const discover = async (
   options: DiscoverOptions,
   signal: AbortSignal,
 ): Promise<Discovered> => {
   const { index, source, staging, range, concurrency = 32, refetches = 2 } = options;
+  const { sourceWaitMs = SOURCE_WAIT_MS } = options;
   const { first, last } = range;
   const packages = [...options.packages];
   const coins = new Set<string>();
@@ -249,7 +258,10 @@ export const discover = async (
   const searchOf = ({ id }: Chain): Search => {
     const known = searches.get(id);
     if (known !== undefined) return known;
-    const begun: Search = { listed: false, tail: "unasked", compared: null, failed: null };
+    const begun: Search = {
+      ...{ listed: false, tail: "unasked", compared: null },
+      ...{ tailFailed: null, failed: new Map() },
+    };
     searches.set(id, begun);
     return begun;
   };
@@ -267,15 +279,26 @@ export const discover = async (
     return lowest(listed.last, newest ?? last);
   };
 
+  /** The lists' node may be ahead of the source. @throws SourceBehindError (wait) */
+  const untilSourceHas = async (sequence: bigint): Promise<void> => {
+    const deadline = performance.now() + sourceWaitMs;
+    for (;;) {
+      const newest = await source.latest(signal);
+      if (newest === null || newest >= sequence) return;
+      signal.throwIfAborted();
+      if (performance.now() >= deadline) {
+        throw new SourceBehindError(source.description, newest, sequence);
+      }
+      await pause(REFETCH_PAUSE_MS, signal);
+    }
+  };
+
   /** The checkpoint of a transaction; reads it, if it can be had. Null: read, or the reason why not. */
   const takeTransaction = async (digest: string): Promise<string | null> => {
     const sequence = await index.checkpointOf(digest, signal);
     if (sequence === null) return `the node knows no checkpoint of transaction ${digest}`;
     if (read.has(sequence)) return `checkpoint ${sequence} does not show it`;
-    // The lists' node may be ahead of the source, which would wait.
-    if (sequence > last && sequence > (await reach())) {
-      return `checkpoint ${sequence}, of transaction ${digest}, is not there yet`;
-    }
+    if (sequence > last) await untilSourceHas(sequence);
     try {
       await takeEach(() => [sequence]);
       return null;
@@ -285,23 +308,27 @@ export const discover = async (
     }
   };
 
-  /** Follows the latest gap of a chain back by one transaction. */
+  /** Gaps that may still be closed. */
+  const openGapsOf = (chain: Chain): readonly Gap[] =>
+    gapsOf(chain).filter((gap) => !searchOf(chain).failed.has(keyOf(gap)));
+
+  /** Follows the latest open gap of a chain back by one transaction. */
   const walkBack = async (chain: Chain): Promise<void> => {
-    const search = searchOf(chain);
-    const gap = gapsOf(chain).at(-1);
+    const gap = openGapsOf(chain).at(-1);
     // Another chain's transaction may have closed it meanwhile.
     if (gap === undefined) return;
-    const { version, before } = gap;
-    if (version === null) {
-      search.failed = "its removal is missing";
-      return;
-    }
+    const failed = await closeByInput(gap);
+    if (failed !== null) searchOf(chain).failed.set(keyOf(gap), failed);
+  };
+
+  /** Reads the transaction that gave the version that a gap lacks. Null: read, or the reason why not. */
+  const closeByInput = async ({ chain, version, before }: Gap): Promise<string | null> => {
+    if (version === null) return "its removal is missing";
     const raw = await fetchOne(source, before, signal);
     const digest = previousTransactionOf(raw, chain.id, version);
-    search.failed =
-      digest === null
-        ? `checkpoint ${before} does not show which transaction gave it`
-        : await takeTransaction(digest);
+    return digest === null
+      ? `checkpoint ${before} does not show which transaction gave it`
+      : takeTransaction(digest);
   };
 
   /** Asks for objects over ranges, several in a request where their ranges are close. */
@@ -358,6 +385,7 @@ export const discover = async (
     }
     const { last: listedUpTo } = await index.covers(signal);
     if (listedUpTo < last) throw new ListsBehindError(index.description, listedUpTo, last);
+    await untilSourceHas(last);
     const [original = ""] = packages;
     const published = (await index.heads([original], signal)).get(original) ?? null;
     const begins =
@@ -403,9 +431,7 @@ export const discover = async (
         await describe(newCoin);
         continue;
       }
-      const gaps = [...chains.open]
-        .filter((chain) => isAsked(chain) && searchOf(chain).failed === null)
-        .flatMap(gapsOf);
+      const gaps = [...chains.open].filter(isAsked).flatMap(openGapsOf);
       const listable = gaps.filter(({ chain }) => !searchOf(chain).listed);
       if (listable.length > 0) {
         step = "objects";
@@ -474,13 +500,21 @@ export const discover = async (
     return true;
   };
 
-  /** Whether a failed search still matters: another chain's transaction may have ended it. */
-  const isMissing = (chain: Chain): boolean => {
-    if (!isTracked(chain) || searchOf(chain).failed === null) return false;
+  /** The latest failed search of a chain that another chain's transaction did not end. */
+  const missingOf = (chain: Chain): readonly Missing[] => {
+    if (!isTracked(chain)) return [];
+    const { compared, tailFailed, failed } = searchOf(chain);
+    const of = { objectId: chain.id, coinType: chain.coinType };
+    const gap = gapsOf(chain).findLast((each) => failed.has(keyOf(each)));
+    if (gap !== undefined) {
+      const version = gap.version ?? lastVersionOf(chain);
+      return [{ ...of, version, reason: failed.get(keyOf(gap)) ?? "" }];
+    }
     const head = headOf(chain);
-    const isBehind =
-      head !== null && head.checkpoint <= last && searchOf(chain).compared !== head.version;
-    return chains.open.has(chain) || isBehind;
+    const isBehind = head !== null && head.checkpoint <= last && compared !== head.version;
+    return isBehind && tailFailed !== null
+      ? [{ ...of, version: head.version, reason: tailFailed }]
+      : [];
   };
 
   /** Reads the change that the node's version comes from, which its lists do not name. */
@@ -490,11 +524,11 @@ export const discover = async (
     // Another chain's transaction may have changed it meanwhile.
     if (ours === null || ours.checkpoint > last || head?.version === ours.version) return;
     search.tail = "given up";
-    search.failed =
+    search.tailFailed =
       head === null
         ? "the node serves no such object any more, and lists no transaction that removed it"
         : await takeTransaction(head.previousTransaction);
-    if (search.failed === null) search.tail = "listed beyond";
+    if (search.tailFailed === null) search.tail = "listed beyond";
   };
 
   // The last checkpoint first: it leads to the committees of all epochs.
@@ -520,12 +554,7 @@ export const discover = async (
     packages,
     coins,
     committeeOf: committees.of,
-    missing: [...chains.all()].filter(isMissing).map((chain) => ({
-      objectId: chain.id,
-      coinType: chain.coinType,
-      version: gapsOf(chain).at(-1)?.version ?? lastVersionOf(chain),
-      reason: searchOf(chain).failed ?? "",
-    })),
+    missing: [...chains.all()].flatMap(missingOf),
     fetched,
     bytes,
     objects: chains.size,

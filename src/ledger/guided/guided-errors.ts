@@ -10,6 +10,18 @@ export class ListsBehindError extends Error {
   }
 }
 
+/** The source lacks a checkpoint that the lists name. It grows; wait. */
+export class SourceBehindError extends Error {
+  override readonly name = "SourceBehindError";
+  readonly remedy: Remedy = "wait";
+
+  constructor(source: string, upTo: bigint, needed: bigint) {
+    super(
+      `${source} reaches checkpoint ${upTo}, and checkpoint ${needed}, which the lists name, is needed`,
+    );
+  }
+}
+
 /** The node knows no such package. Stop; the address or the network is wrong. */
 export class PackageUnknownError extends Error {
   override readonly name = "PackageUnknownError";

@@ -210,3 +210,54 @@ test("an upgrade at the end of an epoch is known before the range's last checkpo
     ).toEqual(all.filter(({ checkpoint }) => checkpoint <= last));
   }
 });
+
+test("a source that is behind the lists makes no token incomplete: discovery waits for it", async () => {
+  const last = 350n;
+  const staging = memoryStaging();
+  const { source } = listedSource(ledger);
+  let asked = 0;
+  const catchingUp = async () => {
+    asked += 1;
+    return asked < 4 ? last : ledger.newest();
+  };
+  const range = { first: 0n, last };
+  const found = await discover(
+    optionsOf({}, { staging, source: { ...source, latest: catchingUp }, range }),
+    never,
+  );
+  expect(found.missing).toEqual([]);
+  expect(await stagedFacts(staging)).toEqual(
+    everyFact.filter(({ checkpoint }) => checkpoint <= last),
+  );
+
+  const behind = { ...source, latest: async () => last };
+  await expect(
+    discover(optionsOf({}, { source: behind, range, sourceWaitMs: 0 }), never),
+  ).rejects.toMatchObject({ name: "SourceBehindError", remedy: "wait" });
+});
+
+test("earlier gaps of an object are closed though a later one cannot be", async () => {
+  const within = (first: bigint, last: bigint) =>
+    new Set(
+      everyFact
+        .filter(({ checkpoint }) => checkpoint >= first && checkpoint <= last)
+        .map(({ txDigest }) => txDigest),
+    );
+  const [earlier, between, unknown] = [within(60n, 149n), within(150n, 279n), within(280n, 370n)];
+  /** Earlier transactions that a listed change of one of their objects leads back to. */
+  const due = new Set<string>();
+  const lastOf = new Map<string, string>();
+  for (const fact of everyFact) {
+    if (fact.kind === "event") continue;
+    const before = lastOf.get(fact.objectId) ?? "";
+    if (between.has(fact.txDigest) && earlier.has(before)) due.add(before);
+    lastOf.set(fact.objectId, fact.txDigest);
+  }
+  expect(due.size).toBeGreaterThan(5);
+  const staging = memoryStaging();
+  const lies = { unlisted: new Set([...earlier, ...unknown]), unknown };
+  const found = await discover(optionsOf(lies, { staging }), never);
+  expect(found.missing.length).toBeGreaterThan(0);
+  const read = new Set((await stagedFacts(staging)).map(({ txDigest }) => txDigest));
+  expect([...due].filter((digest) => !read.has(digest))).toEqual([]);
+});
