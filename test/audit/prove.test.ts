@@ -19,6 +19,7 @@ import { listedDemo } from "../ledger/history/listed-demo.ts";
 import { listedIndex } from "../ledger/history/listed-index.ts";
 import {
   changingTransactions,
+  createLater,
   losePackages,
   loseTransaction,
   markGuided,
@@ -334,4 +335,28 @@ test("a transaction that the profile does not explain makes its token incomplete
   await altered.transaction(({ sql }) => storeProof(sql, found, [], true));
   const held = await altered.sql<{ coin_type: string }[]>`select coin_type from incomplete_coins`;
   expect(held.map((row) => row.coin_type)).toEqual(incomplete.map(({ coinType }) => coinType));
+});
+
+test("metadata of a package that is older than its token is not shown, and does not make the token incomplete for ever", async () => {
+  await using altered = await copyOf(database);
+  const coinType = coinTypes.find((each) => each.endsWith("::CEDAR")) ?? "";
+  await createLater(altered, coinType);
+  const ofCoin = async () =>
+    (await proven({}, {}, altered)).coins.find((coin) => coin.coinType === coinType);
+  // Read whole, it is a gap.
+  expect(await ofCoin()).toMatchObject({ verdict: "incomplete" });
+
+  // Published in one guided batch, a token of the contract only in the next.
+  await markGuided(altered, { first: 0n, last: 4n });
+  await markGuided(altered, { first: 5n, last: BigInt(READ - 1) });
+  const later = await ofCoin();
+  expect({ verdict: later?.verdict, gaps: later?.gaps }).toEqual({
+    verdict: "not shown",
+    gaps: [],
+  });
+  expect(later?.notShown).toContainEqual(
+    expect.stringMatching(
+      /^metadata: its metadata object 0x\w+, version \d+, of checkpoint 4, is not in the log, which was read guided before the token was known; a log takes no earlier facts$/,
+    ),
+  );
 });

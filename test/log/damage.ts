@@ -241,6 +241,20 @@ export const markGuided = (
   { first, last }: { readonly first: bigint; readonly last: bigint },
 ) => alterLog(database, `insert into log_guided values (${first}, ${last})`);
 
+/** A token's package is older than its treasury: its metadata is not in the log, and the rest of its creation a checkpoint later. */
+export const createLater = (database: Pick<Database, "transaction">, coinType: string) => {
+  const created = `(select min(checkpoint) from log_facts where coin_type = '${coinType}')`;
+  const ofCreation = `f.coin_type = '${coinType}' and f.checkpoint = ${created}`;
+  const later = "set checkpoint = checkpoint + 1, transaction = transaction + 50";
+  return alterLog(
+    database,
+    `delete from log_facts where coin_type = '${coinType}' and name like 'coin%';
+     update log_inputs ${later} where (checkpoint, transaction, index) in (
+       select checkpoint, transaction, index from log_facts f where ${ofCreation});
+     update log_facts f ${later} where ${ofCreation}`,
+  );
+};
+
 /** Gives the first fact of a name another name. */
 export const renameFirst = (database: Pick<Database, "transaction">, name: string, other: string) =>
   alterLog(

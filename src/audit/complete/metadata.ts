@@ -6,6 +6,7 @@ import { texts } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
 import { COIN_METADATA, CURRENCY } from "../../ledger/contract/names.ts";
 import type { LedgerIndex } from "../../ledger/history/ledger-index.ts";
+import { guidedFrom } from "../../log/guided.ts";
 import { canonicalAddress, splitType } from "../../values/move-type.ts";
 import type { Gap } from "./chains.ts";
 import type { NotShown } from "./heads.ts";
@@ -38,6 +39,12 @@ export const checkMetadata = async (
         const { checkpoint: at } = created;
         if (at < asked.first || at > asked.through || read.has(created.id)) continue;
         const { id: objectId, version, checkpoint } = created;
+        if (await isBeforeCoin(asked, coinType, checkpoint)) {
+          const where = `its metadata object ${objectId}, version ${version}, of checkpoint ${checkpoint}`;
+          const why = "was read guided before the token was known; a log takes no earlier facts";
+          notShown.push({ coinType, what: `metadata: ${where}, is not in the log, which ${why}` });
+          continue;
+        }
         const what = `this metadata object was created at checkpoint ${checkpoint}, which was not read`;
         gaps.push({ coinType, objectId, version, from: checkpoint, what });
       }
@@ -94,6 +101,24 @@ const metadataOf = async (
     }
   }
   return [...created.values()];
+};
+
+/**
+ * Whether a checkpoint was read guided in an earlier batch than the coin's first object: its
+ * package can be older than its treasury, and a log has no metadata of coins that it does not know.
+ */
+const isBeforeCoin = async (
+  { sql }: CheckMetadata,
+  coinType: string,
+  checkpoint: bigint,
+): Promise<boolean> => {
+  const batch = await guidedFrom({ sql }, checkpoint);
+  if (batch === null || batch.first > checkpoint) return false;
+  const [row] = await sql`
+    select from log_facts
+    where coin_type = ${coinType} and kind = 1 and checkpoint <= ${batch.last}
+      and name not in (${COIN_METADATA}, ${CURRENCY}) limit 1`;
+  return row === undefined;
 };
 
 /** Metadata objects of the coins in the log. */
