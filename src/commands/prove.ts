@@ -67,14 +67,14 @@ const completeCommand = () =>
       const proof = await proveWith(opened, { ...options, coinType }).catch((error: unknown) => {
         throw error instanceof NothingToProveError ? new UsageError(error.message) : error;
       });
-      const certificates = key === undefined ? [] : await certify(proof, key);
-      await write.transaction(({ sql }) =>
+      const certificates = key === undefined ? null : await certify(proof, key);
+      const isKept = await write.transaction(({ sql }) =>
         storeProof(sql, proof, certificates, coinType === undefined),
       );
-      if (options.json) printJson({ ...asJson(proof), certificates, unsigned });
+      if (options.json) printJson({ ...asJson(proof), certificates: certificates ?? [], unsigned });
       else {
         printLines([
-          ...inWords(proof, certificates),
+          ...inWords(proof, certificates ?? [], isKept),
           ...(unsigned === null ? [] : [`not signed: ${unsigned}`]),
         ]);
       }
@@ -168,7 +168,11 @@ const asJson = ({ through, isGuided, profile, code, heads, whole, coins }: Proof
   })),
 });
 
-const inWords = (proof: Proof, certificates: readonly CompletenessCertificate[]) => {
+const inWords = (
+  proof: Proof,
+  certificates: readonly CompletenessCertificate[],
+  isKept: boolean,
+) => {
   const { through, isGuided, profile, code, heads, whole, coins } = proof;
   const [{ onFaith: faith } = { onFaith: [] }] = coins;
   return [
@@ -180,8 +184,14 @@ const inWords = (proof: Proof, certificates: readonly CompletenessCertificate[])
     ),
     `whole checkpoints read: ${whole.read}, of which ${whole.committed} are shown to commit to their objects`,
     ...certificates.map(
-      ({ coinType, keyId }) => `certificate of ${coinType} signed with ${keyId}; --json prints it`,
+      ({ coinType, keyId }) =>
+        `certificate of ${coinType} signed with ${keyId}; --json prints it${isKept ? "" : ", and it is not kept"}`,
     ),
+    ...(isKept
+      ? []
+      : [
+          "not kept: a proof through a later checkpoint is stored, and counts for packs and answers",
+        ]),
     ...new Set(coins.flatMap((coin) => coin.notShown).map(notShown)),
     ...faith.map(onFaith),
   ];
@@ -191,12 +201,20 @@ const sumOf = (counts: Proof["heads"][number]["counts"], of: "same" | "changed")
   [...counts.values()].reduce((sum, each) => sum + each[of], 0n);
 
 const coinInWords = (
-  { coinType, verdict, chains, transactions, gaps }: CoinProof,
+  { coinType, verdict, chains, transactions, gaps, newer }: CoinProof,
   through: bigint,
 ): readonly string[] => {
   const counted = `${chains.objects} objects in ${chains.versions} versions, ${transactions} transactions, ${chains.checkpoints} checkpoints, supply ${chains.supply}`;
   if (verdict === "complete")
     return [`${coinType} is complete through checkpoint ${through}: ${counted}`];
+  if (verdict === "not shown" && newer.length > 0) {
+    return [
+      `${coinType} is NOT SHOWN to be complete: nodes name versions that are not in the log`,
+      ...newer.map(
+        ({ objectId, version, what }) => `  object ${objectId}, version ${version}: ${what}`,
+      ),
+    ];
+  }
   if (verdict === "not shown") {
     return [`${coinType}: nothing is missing as far as could be shown: ${counted}`];
   }

@@ -13,7 +13,12 @@ import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { completenessCheck } from "../../src/audit/watch/completeness-check.ts";
 import { acceptedBytecode } from "../../src/ledger/contract/bytecode.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
+import { HistoryIndexMissingError } from "../../src/ledger/history/history-errors.ts";
+import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
+import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
+import { factsOfContract } from "../ledger/guided/facts-found.ts";
 import { listedSource } from "../ledger/guided/listed-source.ts";
+import { hiding } from "../ledger/history/hiding.ts";
 import { HONEST, type Lies } from "../ledger/history/lies.ts";
 import { listedDemo } from "../ledger/history/listed-demo.ts";
 import { listedIndex } from "../ledger/history/listed-index.ts";
@@ -113,13 +118,13 @@ test("a transaction that was not read is named though it is the last change of i
     // The same by a second node, where the first one serves what the log has.
     const index = { ...listedIndex(ledger), heads: await headsOf(altered) };
     const { heads } = await proven({}, { index, witness: listedIndex(ledger) }, altered);
-    const [first, second] = heads.map(({ gaps, gone }) =>
-      [...gaps, ...gone].map(({ objectId }) => objectId),
+    const [first, second] = heads.map(({ gaps, said }) =>
+      [...gaps, ...said].map(({ objectId }) => objectId),
     );
     expect(first).toEqual([]);
     const [alone] = found.heads;
     expect(second).toEqual(
-      [...(alone?.gaps ?? []), ...(alone?.gone ?? [])].map(({ objectId }) => objectId),
+      [...(alone?.gaps ?? []), ...(alone?.said ?? [])].map(({ objectId }) => objectId),
     );
   }
 });
@@ -164,7 +169,7 @@ test("a node whose heads are older than the log shows nothing, nor does one that
   expect(coins.map(({ verdict }) => verdict)).toEqual(coins.map(() => "not shown"));
   expect(coins[0]?.notShown[0]).toMatch(/has version 1 of object 0x\w+, older than the log's/);
   const index = listedIndex(ledger);
-  const lagging = { ...index, covers: async () => ({ first: 0n, last: 10n }) };
+  const lagging = { ...index, newest: async () => 10n };
   const late = await proven({}, { index: lagging });
   expect(late.coins.find(({ coinType }) => coinType === object?.coinType)?.notShown).toEqual([
     "heads: lists in memory has checkpoints up to 10, before the log's 299",
@@ -306,9 +311,10 @@ test("once guided reading has ended, certificates and what is missing are stored
   const before = (await stored()).length;
   const earlier = await prove(altered, { ...requestOf(), through: 60n }, signal);
   expect(earlier.coins.map(({ verdict }) => verdict)).toEqual(coinTypes.map(() => "complete"));
-  await altered.transaction(async ({ sql }) =>
+  const isKept = await altered.transaction(async ({ sql }) =>
     storeProof(sql, earlier, await certify(earlier, key), true),
   );
+  expect(isKept).toBe(false);
   expect((await stored()).length).toBe(before);
 });
 
@@ -359,4 +365,142 @@ test("metadata of a package that is older than its token is not shown, and does 
       /^metadata: its metadata object 0x\w+, version \d+, of checkpoint 4, is not in the log, which was read guided before the token was known; a log takes no earlier facts$/,
     ),
   );
+});
+
+/** A checkpoint of one token that nothing but the newest versions of its objects shows, and a log without it. */
+const withoutLastChange = async () => {
+  const facts = factsOfContract(ledger);
+  const all = await changingTransactions(database, coinTypes);
+  for (const one of all.toReversed()) {
+    const inside = facts.filter(({ checkpoint }) => checkpoint === one.checkpoint);
+    const [first] = inside;
+    const isAlone = all.filter(({ checkpoint }) => checkpoint === one.checkpoint).length === 1;
+    const isNewest = inside.every(
+      (fact) =>
+        fact.kind === "event" ||
+        (fact.kind === "object" &&
+          !facts.some(
+            (later) =>
+              later.kind !== "event" &&
+              later.objectId === fact.objectId &&
+              later.checkpoint > fact.checkpoint,
+          )),
+    );
+    const changed = inside.find((fact) => fact.kind === "object" && fact.versionBefore !== null);
+    if (!isAlone || !isNewest || first?.coinType == null || changed?.kind !== "object") continue;
+    const altered = await copyOf(database);
+    await loseTransaction(altered, one);
+    const { coins } = await proven({}, { index: null }, altered);
+    if (coins.every(({ verdict }) => verdict === "complete")) {
+      const { objectId, version, coinType } = changed;
+      return {
+        altered,
+        coinType,
+        objectId,
+        version,
+        hidden: hiding(ledger, changed.txDigest, facts),
+      };
+    }
+    await altered.close();
+  }
+  throw new Error("every transaction shows by later ones");
+};
+
+/** Fails as a node does that announces checkpoints and does not serve some. */
+const announcing = (withheld: ReadonlySet<bigint>): CheckpointSource => {
+  const { source } = listedSource(ledger);
+  return {
+    ...source,
+    checkpoints: async function* (range, of) {
+      if (withheld.has(range.first)) {
+        const wanted = `checkpoint ${range.first}`;
+        throw new SourceUnavailableError("it", wanted, 8, new Error("announced, but not found"));
+      }
+      yield* source.checkpoints(range, of);
+    },
+  };
+};
+
+test("a withheld checkpoint names the object and the version that nodes serve, and leaves other tokens complete", async () => {
+  const { altered, coinType, objectId, version, hidden } = await withoutLastChange();
+  await using _ = { [Symbol.asyncDispose]: () => altered.close() };
+  const source = announcing(hidden.everywhere.withheld);
+  const index = listedIndex(ledger, hidden.everywhere);
+  const judged = async (more: Partial<ProofRequest>) => {
+    const proof = await proven({}, { source, index, ...more }, altered);
+    const rest = proof.coins.filter((coin) => coin.coinType !== coinType);
+    expect(rest.map(({ verdict }) => verdict)).toEqual(rest.map(() => "complete"));
+    const coin = proof.coins.find((one) => one.coinType === coinType);
+    const named = [...(coin?.gaps ?? []), ...(coin?.newer ?? [])];
+    return { verdict: coin?.verdict, named };
+  };
+  const named = expect.arrayContaining([expect.objectContaining({ objectId, version })]);
+
+  // A node that does not say when: it may be after the log's end.
+  expect(await judged({})).toEqual({ verdict: "not shown", named });
+  // A node that ends with the log, or says when.
+  const own = await headsOf(altered);
+  const ends = {
+    ...index,
+    newest: async () => BigInt(READ - 1),
+    heads: async (ids: readonly string[], of: AbortSignal) => {
+      const served = await index.heads(ids, of);
+      return new Map(
+        [...(await own(ids))].map(([id, head]) => {
+          const newer = served.get(id) ?? null;
+          const isServed = id === objectId || newer?.version === head?.version;
+          return [id, isServed ? newer : head];
+        }),
+      );
+    },
+  };
+  expect(await judged({ index: ends })).toEqual({ verdict: "incomplete", named });
+  const witness = listedIndex(ledger);
+  expect(await judged({ witness })).toEqual({ verdict: "incomplete", named });
+  // Against a node that serves the log's version.
+  const stale = listedIndex(ledger, hidden.stale);
+  expect(await judged({ index: stale, witness })).toEqual({ verdict: "not shown", named });
+
+  // A source that fails as a whole says nothing about a token.
+  const down = { ...source, latest: () => Promise.reject(new Error("away")) };
+  await expect(proven({}, { source: down, index, witness }, altered)).rejects.toThrow(
+    "announced, but not found",
+  );
+});
+
+test("a witness without lists is enough: its newest versions count", async () => {
+  const missing = new HistoryIndexMissingError("witness", "UNIMPLEMENTED");
+  const witness = {
+    ...listedIndex(ledger),
+    covers: () => Promise.reject(missing),
+    touching: () => {
+      throw missing;
+    },
+  };
+  const { coins, heads } = await proven({}, { witness });
+  expect(coins.map(({ verdict }) => verdict)).toEqual(coins.map(() => "complete"));
+  expect(heads.map(({ as }) => as)).toEqual(["source", "witness"]);
+});
+
+test("a proof without a key does not stand in for the signed one that follows", async () => {
+  const key = await openDeploymentKey(database, Buffer.alloc(32, 7));
+  await using altered = await copyOf(database);
+  await markGuided(altered, { first: 0n, last: BigInt(READ - 1) });
+  const unsigned = await prove(altered, requestOf(), signal);
+  await altered.transaction(({ sql }) => storeProof(sql, unsigned, null, true));
+  let asked = 0;
+  const open = async () => {
+    asked += 1;
+    return { ...requestOf(), [Symbol.asyncDispose]: async () => undefined };
+  };
+  const common = { signal, open, onProved: () => undefined };
+  await completenessCheck(common).next(altered);
+  expect(asked).toBe(0);
+  const check = completenessCheck({ ...common, key });
+  await check.next(altered);
+  await check.next(altered);
+  expect(asked).toBe(1);
+  const [row] = await altered.sql<{ signed: bigint }[]>`
+    select count(*) as signed from completeness where signature is not null`;
+  expect(row?.signed).toBe(BigInt(coinTypes.length));
 });

@@ -85,20 +85,22 @@ const objectOf = ({ coinType, objectId, version, from, what }: Gap): IncompleteO
  * Stores certificates, and which coins are incomplete, in one transaction. A coin about which not
  * everything could be shown keeps what was stored of it, and so does one with a proof through a
  * later checkpoint, which may have found it incomplete there.
+ * @param certificates null: there was no key to sign with
  * @param ofAll whether the proof was of all coins
+ * @returns false: not kept, as there is a proof through a later checkpoint
  */
 export const storeProof = async (
   sql: Sql,
   { through: { sequence }, coins }: Proof,
-  certificates: readonly CompletenessCertificate[],
+  certificates: readonly CompletenessCertificate[] | null,
   ofAll: boolean,
-): Promise<void> => {
+): Promise<boolean> => {
   const [later] = await sql`
     select from completeness
     where through > ${sequence}
       and (coin_type is null or coin_type = any(${texts(coins.map(({ coinType }) => coinType))}::text[]))
     limit 1`;
-  if (later !== undefined) return;
+  if (later !== undefined) return false;
   const incomplete = coins.flatMap(({ gaps }) => gaps.map(objectOf));
   const add = (
     coinType: string | null,
@@ -111,7 +113,7 @@ export const storeProof = async (
             ${JSON.stringify(of)}::text::jsonb, ${signed?.signature ?? null},
             ${signed?.keyId ?? null})`;
   for (const { coinType, gaps, verdict, notShown } of coins) {
-    const certificate = certificates.find((one) => one.coinType === coinType);
+    const certificate = certificates?.find((one) => one.coinType === coinType);
     if (certificate !== undefined) await add(coinType, certificate, [], certificate);
     else if (gaps.length > 0) {
       await add(coinType, { verdict, notShown }, gaps.map(objectOf), null);
@@ -120,6 +122,7 @@ export const storeProof = async (
   const isKnown = coins.every(({ verdict }) => verdict !== "not shown");
   if (ofAll && isKnown) {
     const verdicts = Object.fromEntries(coins.map(({ coinType, verdict }) => [coinType, verdict]));
-    await add(null, { verdicts }, incomplete, null);
+    await add(null, { verdicts, hadKey: certificates !== null }, incomplete, null);
   }
+  return true;
 };

@@ -13,8 +13,13 @@ import type { LedgerIndex } from "../../ledger/history/ledger-index.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import { packagesInLog } from "../../log/packages.ts";
 import { canonicalAddress } from "../../values/move-type.ts";
-import { WalkEndedError, walkBack } from "./object-walk.ts";
-import type { ShownBy, WholeCheckpoint, WholeCheckpoints } from "./whole-checkpoints.ts";
+import { walkBack } from "./object-walk.ts";
+import {
+  type ShownBy,
+  WalkEndedError,
+  type WholeCheckpoint,
+  type WholeCheckpoints,
+} from "./whole-checkpoints.ts";
 
 /** A version of the contract. */
 export type CodeVersion = {
@@ -81,7 +86,14 @@ export const checkCode = async (asked: CheckCode, signal: AbortSignal): Promise<
       notShown.push(`code: the publication of package ${address} was not found`);
       continue;
     }
-    const whole = await asked.checkpoints.read(at, signal);
+    const whole = await asked.checkpoints.read(at, signal).catch((error: unknown) => {
+      if (error instanceof WalkEndedError) return error.message;
+      throw error;
+    });
+    if (typeof whole === "string") {
+      notShown.push(`code: the publication of package ${address}: ${whole}`);
+      continue;
+    }
     const version = versionIn(whole, address, asked.accepted);
     if (version === null) {
       notShown.push(`code: checkpoint ${at} does not publish package ${address}`);

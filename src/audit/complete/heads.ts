@@ -7,11 +7,12 @@
  */
 import { texts } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
+import { HistoryIndexMissingError } from "../../ledger/history/history-errors.ts";
 import type { LedgerIndex, ObjectHead } from "../../ledger/history/ledger-index.ts";
 import { pause } from "../../waiting/backoff.ts";
 import { CHANGES, type Gap } from "./chains.ts";
-import { changesIn, WalkEndedError, walkBack } from "./object-walk.ts";
-import type { WholeCheckpoints } from "./whole-checkpoints.ts";
+import { changesIn, walkBack } from "./object-walk.ts";
+import { WalkEndedError, type WholeCheckpoints } from "./whole-checkpoints.ts";
 
 export type LiveObject = {
   readonly coinType: string;
@@ -31,8 +32,11 @@ export type CheckedHeads = {
   readonly counts: ReadonlyMap<string, HeadCounts>;
   /** Newer versions that the ledger shows and the log lacks: the first of each coin. */
   readonly gaps: readonly Gap[];
-  /** Objects that are live in the log, and that the node says are gone: the first of each coin. */
-  readonly gone: readonly Gap[];
+  /**
+   * On the node's word alone: objects that are live in the log and that it says are gone, or whose
+   * newer version it dates to the log's range: the first of each coin.
+   */
+  readonly said: readonly Gap[];
   readonly notShown: readonly NotShown[];
 };
 
@@ -45,10 +49,17 @@ export type HeadCounts = {
 };
 
 /** What could not be shown about a coin. */
-export type NotShown = { readonly coinType: string; readonly what: string };
+export type NotShown = {
+  readonly coinType: string;
+  readonly what: string;
+  /** An object with the newer version that a node serves. */
+  readonly newer?: { readonly objectId: string; readonly version: bigint };
+};
 
 type CheckHeads = {
   readonly index: LedgerIndex;
+  /** Other nodes, whose lists are asked where it has none. */
+  readonly others?: readonly LedgerIndex[] | undefined;
   /** Before a node is asked again, ms; doubles. */
   readonly againMs?: number | undefined;
   readonly checkpoints: WholeCheckpoints;
@@ -94,11 +105,11 @@ export const openHeadsCheck = async (
 ): Promise<HeadsCheck> => {
   const { index, through } = asked;
   const { description: source } = index;
-  const { last: at } = await index.covers(signal);
+  const at = await index.newest(signal);
   const askedAt = new Date().toISOString();
   const counts = new Map<string, HeadCounts>();
   const gaps: Gap[] = [];
-  const gone: Gap[] = [];
+  const said: Gap[] = [];
   const notShown: NotShown[] = [];
   const add = <T extends { readonly coinType: string }>(list: T[], one: T): void => {
     const ofCoin = list.filter(({ coinType }) => coinType === one.coinType).length;
@@ -120,11 +131,12 @@ export const openHeadsCheck = async (
         const { same, changed } = counts.get(coinType) ?? { same: 0n, changed: 0n };
         if (verdict === "same") counts.set(coinType, { same: same + 1n, changed });
         else if (verdict === "changed") counts.set(coinType, { same, changed: changed + 1n });
-        else if (typeof verdict === "string") add(notShown, { coinType, what: verdict });
-        else add(heads.get(objectId) ? gaps : gone, verdict);
+        else if ("shown" in verdict) add(gaps, verdict.shown);
+        else if ("said" in verdict) add(said, verdict.said);
+        else add(notShown, verdict);
       }
     },
-    result: () => ({ source, at, askedAt, counts, gaps, gone, notShown }),
+    result: () => ({ source, at, askedAt, counts, gaps, said, notShown }),
   };
 };
 
@@ -148,7 +160,7 @@ const headsOf = async (
   }
 };
 
-type Verdict = "same" | "changed" | (string & {}) | Gap;
+type Verdict = "same" | "changed" | { readonly shown: Gap } | { readonly said: Gap } | NotShown;
 
 const checkHead = async (
   asked: CheckHeads,
@@ -157,11 +169,12 @@ const checkHead = async (
   at: bigint,
   signal: AbortSignal,
 ): Promise<Verdict> => {
-  const { objectId, version } = object;
+  const { coinType, objectId, version } = object;
   if (head?.version === version) return "same";
   const { description } = asked.index;
   if (head !== null && head.version < version) {
-    return `heads: ${description} has version ${head.version} of object ${objectId}, older than the log's ${version}`;
+    const what = `heads: ${description} has version ${head.version} of object ${objectId}, older than the log's ${version}`;
+    return { coinType, what };
   }
   try {
     return head === null
@@ -169,8 +182,30 @@ const checkHead = async (
       : await changedSince(asked, object, head, signal);
   } catch (error) {
     if (!(error instanceof WalkEndedError)) throw error;
-    return `heads: ${error.message}`;
+    if (head !== null) return await notFollowed(asked, object, head, error, signal);
+    return { coinType, what: `heads: the end of object ${objectId}: ${error.message}` };
   }
+};
+
+/** A newer version that does not lead back: the node's word says whether it is of the log's range. */
+const notFollowed = async (
+  { index, through }: CheckHeads,
+  { coinType, objectId, version: known, seen }: LiveObject,
+  { version, previousTransaction }: ObjectHead,
+  { message }: WalkEndedError,
+  signal: AbortSignal,
+): Promise<Verdict> => {
+  const changed =
+    (await index.checkpointOf(previousTransaction, signal)) ?? (await index.newest(signal));
+  const what = `${index.description} serves this version, and the last one read is ${known}: ${message}`;
+  if (changed <= through) {
+    return { said: { coinType, objectId, version, from: seen + 1n, what } };
+  }
+  return {
+    coinType,
+    what: `heads: object ${objectId}, version ${version}: ${what}; whether it changed up to checkpoint ${through} is open`,
+    newer: { objectId, version },
+  };
 };
 
 /** A newer version leads back to the log's, over checkpoints after its end. */
@@ -185,43 +220,63 @@ const changedSince = async (
     const gap = { coinType, objectId, version, from: seen + 1n };
     if (sequence <= through) {
       const what = `it changed to this version at checkpoint ${sequence}, which was not read; the last one read is ${known}`;
-      return { ...gap, what };
+      return { shown: { ...gap, what } };
     }
     if (before === known) return "changed";
     if (before === null || before < known) {
       const what = `it changed from version ${before ?? "none"} to ${version} at checkpoint ${sequence}, without this version of the log between`;
-      return { ...gap, version: known, what };
+      return { shown: { ...gap, version: known, what } };
     }
   }
-  return `heads: the versions of object ${objectId} do not lead to ${known}`;
+  return { coinType, what: `heads: the versions of object ${objectId} do not lead to ${known}` };
 };
 
 /** The node has no such object: a removal after the log's end explains it. */
 const removedSince = async (
-  { index, checkpoints, through }: CheckHeads,
+  { index, others = [], checkpoints, through }: CheckHeads,
   { coinType, objectId, version, seen }: LiveObject,
   at: bigint,
   signal: AbortSignal,
 ): Promise<Verdict> => {
-  if (at > through) {
-    const found: bigint[] = [];
-    const range = { first: through + 1n, last: at };
-    const touch = { kind: "object", address: objectId } as const;
-    for await (const sequence of index.touching([touch], range, signal)) found.push(sequence);
-    let newest: bigint | null = version;
-    for (const sequence of found.sort((a, b) => (a < b ? -1 : 1))) {
-      const { checkpoint } = await checkpoints.read(sequence, signal);
-      for (const { before, after } of changesIn(checkpoint, objectId)) {
-        if (before === newest) newest = after;
-      }
-    }
-    if (newest === null) return "changed";
+  let found: bigint[] | null = null;
+  for (const node of [index, ...others]) {
+    found ??= await touchingSince({ index: node, through }, objectId, at, signal);
   }
-  return {
-    coinType,
-    objectId,
-    version,
-    from: seen + 1n,
-    what: `it is live in the log, but ${index.description} has no such object: its end was not read`,
-  };
+  if (found === null) {
+    const what = `heads: ${index.description} has no object ${objectId}, and no lists up to checkpoint ${at} to show since when`;
+    return { coinType, what };
+  }
+  let newest: bigint | null = version;
+  for (const sequence of found.sort((a, b) => (a < b ? -1 : 1))) {
+    const { checkpoint } = await checkpoints.read(sequence, signal);
+    for (const { before, after } of changesIn(checkpoint, objectId)) {
+      if (before === newest) newest = after;
+    }
+  }
+  if (newest === null) return "changed";
+  const what = `it is live in the log, but ${index.description} has no such object: its end was not read`;
+  return { said: { coinType, objectId, version, from: seen + 1n, what } };
+};
+
+/** Checkpoints after the log's end that touch an object; null: no lists up to `at`. */
+const touchingSince = async (
+  { index, through }: Pick<CheckHeads, "index" | "through">,
+  address: string,
+  at: bigint,
+  signal: AbortSignal,
+): Promise<bigint[] | null> => {
+  try {
+    const { last } = await index.covers(signal);
+    const found: bigint[] = [];
+    if (last < at) return null;
+    if (last <= through) return found;
+    const range = { first: through + 1n, last };
+    for await (const sequence of index.touching([{ kind: "object", address }], range, signal)) {
+      found.push(sequence);
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof HistoryIndexMissingError) return null;
+    throw error;
+  }
 };

@@ -10,8 +10,8 @@ import { guidedFrom } from "../../log/guided.ts";
 import { canonicalAddress, splitType } from "../../values/move-type.ts";
 import type { Gap } from "./chains.ts";
 import type { NotShown } from "./heads.ts";
-import { WalkEndedError, walkBack } from "./object-walk.ts";
-import type { WholeCheckpoints } from "./whole-checkpoints.ts";
+import { walkBack } from "./object-walk.ts";
+import { WalkEndedError, type WholeCheckpoints } from "./whole-checkpoints.ts";
 
 type CheckMetadata = {
   readonly sql: Sql;

@@ -2,7 +2,11 @@
 import type { Checkpoint, Transaction } from "../../ledger/decode/checkpoint.ts";
 import { previousTransactionOf } from "../../ledger/guided/read-found.ts";
 import type { LedgerIndex } from "../../ledger/history/ledger-index.ts";
-import type { WholeCheckpoint, WholeCheckpoints } from "./whole-checkpoints.ts";
+import {
+  WalkEndedError,
+  type WholeCheckpoint,
+  type WholeCheckpoints,
+} from "./whole-checkpoints.ts";
 
 /** A version of an object, and the transaction that wrote it. */
 export type ObjectStep = {
@@ -18,11 +22,6 @@ export type Walking = {
   readonly checkpoints: WholeCheckpoints;
 };
 
-/** A step that cannot be shown; the message says which. */
-export class WalkEndedError extends Error {
-  override readonly name = "WalkEndedError";
-}
-
 /** More changes of one object are not followed in one walk. */
 const MOST_STEPS = 20_000;
 
@@ -31,7 +30,8 @@ const MOST_STEPS = 20_000;
  * @param from a version and its transaction's digest
  * Where a summary commits to its objects, the newest version in a checkpoint must be the one that
  * it left.
- * @throws WalkEndedError when a step is missing, does not write the version or does not leave it
+ * @throws WalkEndedError when a step is missing, cannot be had, does not write the version or does
+ * not leave it
  */
 export async function* walkBack(
   { index, checkpoints }: Walking,
@@ -47,7 +47,10 @@ export async function* walkBack(
     if (sequence === null) {
       throw new WalkEndedError(`${index.description} does not know the checkpoint of ${named}`);
     }
-    const whole = await checkpoints.read(sequence, signal);
+    const whole = await checkpoints.read(sequence, signal).catch((error: unknown) => {
+      if (!(error instanceof WalkEndedError)) throw error;
+      throw new WalkEndedError(`${named}: ${error.message}`, { cause: error });
+    });
     const transaction = whole.checkpoint.transactions.find((one) => one.digest === digest);
     const written = transaction?.outputObjects.find((object) => object.id === id);
     if (transaction === undefined || written?.version !== version) {

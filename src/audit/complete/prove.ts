@@ -62,8 +62,12 @@ export type CoinProof = {
   /** Why it is incomplete: the first of each kind. */
   readonly gaps: readonly Gap[];
   readonly notShown: readonly string[];
+  /** Of those: versions that a node says are missing, which another denies or nothing shows. */
+  readonly newer: readonly OpenVersion[];
   readonly onFaith: readonly string[];
 };
+
+export type OpenVersion = Pick<Gap, "objectId" | "version" | "what">;
 
 export type Proof = {
   readonly chainId: string | null;
@@ -183,7 +187,13 @@ const headsOf = async (
   const checks = await Promise.all(
     asked.map(async ({ as, index: node }) => ({
       as,
-      check: await openHeadsCheck({ index: node, checkpoints, through, againMs }, signal),
+      check: await openHeadsCheck(
+        {
+          ...{ index: node, checkpoints, through, againMs },
+          others: asked.flatMap(({ index: other }) => (other === node ? [] : [other])),
+        },
+        signal,
+      ),
     })),
   );
   const hashing = new Map<string, ReturnType<typeof createHash>>();
@@ -222,6 +232,7 @@ const proofOfCoin = async (
   const one = [coinType];
   const gaps: Gap[] = [];
   const notShown = [...code.notShown];
+  const newer: OpenVersion[] = [];
   const broken = chains.gaps > 0n ? await gapsOf(sql, { first, through }, one, MOST_GAPS) : [];
   // A log that was read from some checkpoint on has what came after, and knows nothing of before.
   const isEarlier = !isGuided && first > 0n && broken.some(({ isBeginning }) => isBeginning);
@@ -264,21 +275,24 @@ const proofOfCoin = async (
   }
   for (const each of heads) {
     const others = heads.filter((other) => other !== each);
-    for (const gone of each.gone) {
-      if (gone.coinType !== coinType) continue;
-      // That an object is gone is a node's word: against another's, neither shows it.
-      const denied = others.find((other) =>
-        other.gone.every(({ objectId }) => objectId !== gone.objectId),
-      );
-      if (denied === undefined) gaps.push(gone);
+    for (const said of each.said) {
+      if (said.coinType !== coinType) continue;
+      // A node's word against another's: neither shows it.
+      const denied = others.find((other) => !isNamed(other, said.objectId));
+      if (denied === undefined) gaps.push(said);
       else {
+        const { objectId, version, what } = said;
+        newer.push({ objectId, version, what });
         notShown.push(
-          `heads: ${each.source} has no object ${gone.objectId}, but ${denied.source} has it`,
+          `heads: object ${objectId}, version ${version}: ${what}; ${denied.source} does not say so`,
         );
       }
     }
   }
   for (const each of [...metadata, ...heads]) {
+    for (const one of each.notShown) {
+      if (one.coinType === coinType && one.newer) newer.push({ ...one.newer, what: one.what });
+    }
     gaps.push(...each.gaps.filter((gap) => gap.coinType === coinType));
     notShown.push(
       ...each.notShown.filter((what) => what.coinType === coinType).map(({ what }) => what),
@@ -291,10 +305,15 @@ const proofOfCoin = async (
   }
   const verdict = gaps.length > 0 ? "incomplete" : notShown.length > 0 ? "not shown" : "complete";
   return {
-    ...{ coinType, verdict, chains, headsHash, gaps, notShown, onFaith },
+    ...{ coinType, verdict, chains, headsHash, gaps, notShown, newer, onFaith },
     transactions: closure?.transactions ?? 0n,
   };
 };
+
+/** Whether a node's answer about an object is not the log's. */
+const isNamed = ({ gaps, said, notShown }: CheckedHeads, objectId: string): boolean =>
+  [...gaps, ...said].some((gap) => gap.objectId === objectId) ||
+  notShown.some(({ newer }) => newer?.objectId === objectId);
 
 /** The coin's treasury, to name with what is wrong about the coin as a whole. */
 const treasuryAt = async (

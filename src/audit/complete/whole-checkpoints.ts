@@ -4,20 +4,30 @@
  */
 import type { Sql } from "../../database/connect.ts";
 import type { Checkpoint, RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../../ledger/decode/cursor.ts";
 import { refusing } from "../../ledger/decode/verify.ts";
 import { fetchOne } from "../../ledger/guided/fetch-each.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
 import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
 import { unpackCommittee } from "../../ledger/proof/committee.ts";
 import { decodeCommitted, type ObjectSet } from "../../ledger/proof/object-set.ts";
-import { TrustNotReachedError } from "../../ledger/proof/proof-errors.ts";
+import { CertificateError, TrustNotReachedError } from "../../ledger/proof/proof-errors.ts";
 import { createProver, type Prover } from "../../ledger/proof/prover.ts";
 import type { Verification } from "../../ledger/reading/proving.ts";
-import { committeeAt, type Trust } from "../../ledger/reading/trust.ts";
+import { committeeAt, isGone, type Trust } from "../../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import {
+  CheckpointDamagedError,
+  SourceUnavailableError,
+} from "../../ledger/sources/source-errors.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { OtherCheckpointError } from "../../log/past-blocks.ts";
 import { allCommittees, proofOf } from "../../log/proofs.ts";
+
+/** A step that cannot be shown; the message says which. */
+export class WalkEndedError extends Error {
+  override readonly name = "WalkEndedError";
+}
 
 /** `log`: the log has the digest, without a signature; `source`: the source's word alone. */
 export type ShownBy = "signature" | "log" | "source";
@@ -36,8 +46,8 @@ export type CheckpointCounts = { readonly read: number; readonly committed: numb
 export type WholeCheckpoints = {
   readonly source: string;
   /**
-   * @throws errors of the source; OtherCheckpointError (stop) when the log has another digest;
-   * CertificateError (retry) when the signature is wrong
+   * @throws WalkEndedError when the source withholds it or serves another; errors of a source that
+   * fails as a whole; OtherCheckpointError (stop) when the log has another digest
    */
   read(sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint>;
   /** Checkpoints read so far, and those of them that commit to their objects. */
@@ -52,6 +62,9 @@ type From = {
 
 /** The last ones stay in memory: a chain often goes through one checkpoint several times. */
 const KEPT = 16;
+/** Each checkpoint that a source announces and does not serve takes all its retries; further ones less. */
+const PATIENT = 3;
+const HURRIED_MS = 5_000;
 
 const refuse = refusing(true);
 
@@ -60,6 +73,7 @@ export const wholeCheckpoints = ({ sql, source, verification }: From): WholeChec
   const read = new Set<bigint>();
   const committed = new Set<bigint>();
   const provers = new Map<bigint, Prover | null>();
+  const withheld = new Map<bigint, WalkEndedError>();
 
   /** The log's committee of that epoch or the newest before; else what the settings trust. */
   const trustFor = async (epoch: bigint): Promise<Trust | null> => {
@@ -108,16 +122,45 @@ export const wholeCheckpoints = ({ sql, source, verification }: From): WholeChec
     return mark === null ? "source" : "log";
   };
 
+  const fetchWhole = async (sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint> => {
+    const raw = await fetchOne(source, sequence, signal);
+    const { certified, checkpoint, objects } = decodeCommitted(raw, refuse);
+    return { raw, checkpoint, objects, shownBy: await shownBy(certified, signal) };
+  };
+
+  /** Whether the source lacks this checkpoint, or it alone; not whether it fails as a whole. */
+  const isWithheld = async (error: unknown, signal: AbortSignal): Promise<boolean> => {
+    if (isGone(error) || isFalse(error)) return true;
+    if (!(error instanceof SourceUnavailableError)) return false;
+    return source.latest(signal).then(
+      () => true,
+      () => false,
+    );
+  };
+
+  const readOrEnd = async (sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint> => {
+    const before = withheld.get(sequence);
+    if (before !== undefined) throw before;
+    const hurried = withheld.size < PATIENT ? null : AbortSignal.timeout(HURRIED_MS);
+    try {
+      return await fetchWhole(sequence, hurried ? AbortSignal.any([signal, hurried]) : signal);
+    } catch (error) {
+      if (signal.aborted || !(hurried?.aborted || (await isWithheld(error, signal)))) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      const ended = new WalkEndedError(`checkpoint ${sequence} cannot be had: ${reason}`);
+      withheld.set(sequence, ended);
+      throw ended;
+    }
+  };
+
   return {
     source: source.description,
     read: async (sequence, signal) => {
       const known = kept.get(sequence);
       if (known !== undefined) return known;
-      const raw = await fetchOne(source, sequence, signal);
-      const { certified, checkpoint, objects } = decodeCommitted(raw, refuse);
-      const whole = { raw, checkpoint, objects, shownBy: await shownBy(certified, signal) };
+      const whole = await readOrEnd(sequence, signal);
       read.add(sequence);
-      if (objects !== null) committed.add(sequence);
+      if (whole.objects !== null) committed.add(sequence);
       kept.set(sequence, whole);
       const [oldest] = kept.keys();
       if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
@@ -126,3 +169,8 @@ export const wholeCheckpoints = ({ sql, source, verification }: From): WholeChec
     counts: () => ({ read: read.size, committed: committed.size }),
   };
 };
+
+const isFalse = (error: unknown): boolean =>
+  error instanceof CheckpointDamagedError ||
+  error instanceof CheckpointDecodeError ||
+  error instanceof CertificateError;

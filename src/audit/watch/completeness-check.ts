@@ -32,10 +32,11 @@ export const completenessCheck = ({
     // Soon after each guided range: until then a gap is not known.
     ...{ rests: 0, everyMs: 5_000 },
     next: async (database) => {
-      if (performance.now() < notBeforeMs || !(await isDue(database.sql))) return { ended: true };
+      if (performance.now() < notBeforeMs || !(await isDue(database.sql, key !== undefined)))
+        return { ended: true };
       await using request = await open();
       const proof = await prove(database, request, signal);
-      const certificates = key === undefined ? [] : await certify(proof, key);
+      const certificates = key === undefined ? null : await certify(proof, key);
       await database.transaction(({ sql }) => storeProof(sql, proof, certificates, true));
       if (proof.coins.some(({ verdict }) => verdict === "not shown")) {
         notBeforeMs = performance.now() + AGAIN_MS;
@@ -46,12 +47,16 @@ export const completenessCheck = ({
   };
 };
 
-/** Whether a guided range ends behind the last proof of all coins, and there are coins. */
-const isDue = async (sql: Sql): Promise<boolean> => {
+/**
+ * Whether a guided range ends behind the last proof of all coins, and there are coins. With a key, a
+ * proof without one does not count: it certified nothing.
+ */
+const isDue = async (sql: Sql, hasKey: boolean): Promise<boolean> => {
   const last = (await guidedRanges({ sql })).at(-1)?.last;
   if (last === undefined) return false;
   const [row] = await sql<{ through: bigint | null; coins: boolean }[]>`
-    select (select through from completeness where coin_type is null order by id desc limit 1),
+    select (select max(through) from completeness
+            where coin_type is null and (not ${hasKey} or not certificate @> '{"hadKey": false}')) as through,
            exists (select from log_coins where is_security) as coins`;
   return row?.coins === true && (row.through === null || row.through < last);
 };

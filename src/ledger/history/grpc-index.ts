@@ -161,22 +161,27 @@ export const grpcIndex = ({
     return heads ?? ids.map((id) => [id, null] as const);
   };
 
+  const serviceInfo = async (signal: AbortSignal) => {
+    const wanted = "its service info";
+    const attempt = async () => {
+      const { chainId, checkpointHeight: newest } = await ask(
+        (options) => ledgerService.getServiceInfo({}, options),
+        signal,
+      );
+      if (chainId === undefined || newest === undefined) {
+        throw new Setback("push-back", `${wanted} lacks the chain id or the newest checkpoint`);
+      }
+      return { chainId, newest };
+    };
+    const info = await retried(wanted, attempt, signal);
+    if (info !== null) return info;
+    throw new SourceRefusedError(description, wanted, "NOT_FOUND");
+  };
+
   return {
     description,
-    chainId: async (signal) => {
-      const wanted = "its service info";
-      const attempt = async () => {
-        const { chainId } = await ask(
-          (options) => ledgerService.getServiceInfo({}, options),
-          signal,
-        );
-        if (chainId === undefined) throw new Setback("push-back", `${wanted} lacks the chain id`);
-        return { chainId };
-      };
-      const info = await retried(wanted, attempt, signal);
-      if (info !== null) return info.chainId;
-      throw new SourceRefusedError(description, wanted, "NOT_FOUND");
-    },
+    chainId: async (signal) => (await serviceInfo(signal)).chainId,
+    newest: async (signal) => (await serviceInfo(signal)).newest,
     covers: async (signal) => {
       const { ASCENDING, DESCENDING } = GrpcTypes.Ordering;
       const [first, last] = await Promise.all([edge(ASCENDING, signal), edge(DESCENDING, signal)]);

@@ -9,8 +9,8 @@ export class HistoryIndexMissingError extends Error {
 
   constructor(node: string, answer: string, options?: ErrorOptions) {
     super(
-      `${node} does not list transactions by what they touch (${answer}): guided reading needs a node with the ledger history index. ` +
-        "Name one in LEDGER_SOURCE or INDEX_SOURCE, or use READING=full to read every checkpoint",
+      `${node} does not list transactions by what they touch (${answer}): it has no ledger history index. ` +
+        "Name a node with one in INDEX_SOURCE; a log of every checkpoint (READING=full) needs none",
       options,
     );
   }

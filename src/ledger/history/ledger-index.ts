@@ -34,6 +34,9 @@ export type LedgerIndex = {
   /** Base58 digest of the genesis checkpoint: the lists of another chain find nothing. */
   chainId(signal: AbortSignal): Promise<string>;
 
+  /** The node's newest checkpoint, with or without lists. */
+  newest(signal: AbortSignal): Promise<bigint>;
+
   /**
    * Checkpoints that the lists cover.
    * @throws HistoryIndexMissingError (stop)

@@ -14,6 +14,7 @@ export const listedIndex = (ledger: ListedLedger, lies: Lies = HONEST): LedgerIn
   return {
     description: "lists in memory",
     chainId: async () => ledger.chainId,
+    newest: async () => ledger.newest(),
     covers: async () => ({ first: 0n, last: ledger.newest() }),
     touching: async function* (what, { first, last }) {
       const found = new Set<bigint>();
