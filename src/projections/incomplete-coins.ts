@@ -11,25 +11,24 @@ type MissingChange = {
   readonly coinType: string;
   readonly objectId: string;
   readonly version: bigint;
+  /** First checkpoint that may lack it. */
+  readonly from: bigint;
   readonly reason: string;
 };
 
-/**
- * Notes coins of which a reader knows that changes are missing, until their next proof of completeness.
- * @param from first checkpoint that may lack them
- */
+/** Notes coins of which a reader knows that changes are missing, until their next proof of completeness. */
 export const noteIncomplete = async (
   sql: Sql,
   missing: readonly MissingChange[],
-  from: bigint,
 ): Promise<void> => {
-  for (const [coinType, [first, ...others]] of Map.groupBy(missing, (one) => one.coinType)) {
+  for (const [coinType, ofCoin] of Map.groupBy(missing, (one) => one.coinType)) {
+    const [first, ...others] = ofCoin.toSorted((a, b) => Number(a.from - b.from));
     if (first === undefined) continue;
     const more = others.length === 0 ? "" : `; and ${others.length} more`;
     const reason = `object ${first.objectId}, version ${first.version}: ${first.reason.slice(0, LONGEST_REASON)}${more}`;
     await sql`
       insert into public.incomplete_coins (coin_type, from_checkpoint, reason, since)
-      values (${coinType}, ${from}, ${reason}, now())
+      values (${coinType}, ${first.from}, ${reason}, now())
       on conflict (coin_type) do nothing`;
   }
 };

@@ -92,6 +92,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
         if (progress.state !== "opening" && progress.state !== "stopped") opened.resolve();
         onProgress?.(progress);
       },
+      onNews: (message) => logger.info(message),
       onNotice: (message, err) =>
         rarely(`${message} ${err}`, (repeats) =>
           logger.warn({ ...(err !== undefined && { err }), ...repeats }, message),
@@ -181,7 +182,7 @@ const guideOf =
       await guideWith({
         index,
         concurrency: config.fetchConcurrency,
-        onMissing: (missing, first) => noteIncomplete(sql, missing, first),
+        onMissing: (missing) => noteIncomplete(sql, missing),
       })(from, signal);
     } finally {
       await index.close();

@@ -111,6 +111,15 @@ test(
     });
     expect(refusal).toMatchObject({ coinType, pipeline: "completeness" });
     named(refusal);
+    // Known before any proof: the last change of the object before the missing one.
+    const [holds = ""] = / (0x\w+),/.exec(refusal.reason) ?? [];
+    const lastKnown = facts
+      .filter(
+        (fact) =>
+          fact.kind !== "event" && holds.includes(fact.objectId) && fact.checkpoint < hidden,
+      )
+      .at(-1);
+    expect(BigInt(refusal.checkpoint)).toBe((lastKnown?.checkpoint ?? -1n) + 1n);
     await eventually("the register", async () => {
       const { data } = await ask("{ _meta { checkpoint } }");
       const reached = z.object({ checkpoint: z.string().nullable() }).parse(data?._meta);

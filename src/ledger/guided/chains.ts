@@ -145,3 +145,9 @@ export const lastVersionOf = ({ runs }: Chain): bigint => {
   const last = runs.at(-1)?.last;
   return last === undefined ? 0n : versionOf(last);
 };
+
+/** The last checkpoint up to which a chain that lacks a change has all; null: it lacks its beginning. */
+export const wholeUpTo = (chain: Chain): bigint | null => {
+  const [gap] = gapsOf(chain);
+  return gap === undefined ? (chain.runs.at(-1)?.last.checkpoint ?? null) : gap.after;
+};

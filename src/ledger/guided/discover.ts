@@ -25,7 +25,15 @@ import type { GuidedProgress } from "../reading/progress.ts";
 import { REFETCH_PAUSE_MS } from "../reading/proving.ts";
 import { isGone, type Trust } from "../reading/trust.ts";
 import type { CheckpointSource } from "../sources/source.ts";
-import { type Chain, createChains, type Gap, gapsOf, headOf, lastVersionOf } from "./chains.ts";
+import {
+  type Chain,
+  createChains,
+  type Gap,
+  gapsOf,
+  headOf,
+  lastVersionOf,
+  wholeUpTo,
+} from "./chains.ts";
 import { createCommittees } from "./committees.ts";
 import { fetchEach, fetchOne, type Listed } from "./fetch-each.ts";
 import { ListsBehindError, PackageUnknownError, SourceBehindError } from "./guided-errors.ts";
@@ -70,6 +78,8 @@ export type Missing = {
   readonly objectId: string;
   readonly coinType: string | null;
   readonly version: bigint;
+  /** Checkpoint of the last known change before it; null: the chain's beginning is missing. */
+  readonly after: bigint | null;
   readonly reason: string;
 };
 
@@ -114,7 +124,7 @@ type Search = {
 const keyOf = ({ version, before }: Gap): string => `${version} ${before}`;
 
 /**
- * @throws ListsBehindError, SourceBehindError (wait), PackageUnknownError (stop), errors of index, source and signatures
+ * @throws ListsBehindError (retry), SourceBehindError (wait), PackageUnknownError (stop), errors of index, source and signatures
  */
 export const discover = async (
   options: DiscoverOptions,
@@ -504,7 +514,7 @@ export const discover = async (
   const missingOf = (chain: Chain): readonly Missing[] => {
     if (!isTracked(chain)) return [];
     const { compared, tailFailed, failed } = searchOf(chain);
-    const of = { objectId: chain.id, coinType: chain.coinType };
+    const of = { objectId: chain.id, coinType: chain.coinType, after: wholeUpTo(chain) };
     const gap = gapsOf(chain).findLast((each) => failed.has(keyOf(each)));
     if (gap !== undefined) {
       const version = gap.version ?? lastVersionOf(chain);

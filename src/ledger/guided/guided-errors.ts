@@ -1,9 +1,9 @@
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** The node's lists end before the range. They grow; wait. */
+/** The node's lists end before the range. They grow. Retried. */
 export class ListsBehindError extends Error {
   override readonly name = "ListsBehindError";
-  readonly remedy: Remedy = "wait";
+  readonly remedy: Remedy = "retry";
 
   constructor(node: string, upTo: bigint, last: bigint) {
     super(`${node}: its lists reach checkpoint ${upTo}, not yet ${last}`);
@@ -41,7 +41,7 @@ export class LogNotGuidedError extends Error {
 
   constructor() {
     super(
-      "the log was begun by reading every checkpoint, and cannot go on guided: use READING=full, or an empty database",
+      "the log was begun by reading every checkpoint, and cannot go on guided: read it without --guided and with READING=full, or begin with an empty database",
     );
   }
 }

@@ -38,13 +38,15 @@ type Guided = {
   /** A begun log is read guided when it is behind by more than this many checkpoints. */
   readonly above?: bigint | undefined;
   /** Called before anything of a range is appended of which changes are missing. */
-  readonly onMissing?:
-    | ((missing: readonly MissingChange[], from: bigint) => Promise<void>)
-    | undefined;
+  readonly onMissing?: ((missing: readonly MissingChange[]) => Promise<void>) | undefined;
 };
 
 /** A change that cannot be had, of an object of the coin; of a package's it is one of every coin. */
-export type MissingChange = Missing & { readonly coinType: string };
+export type MissingChange = Missing & {
+  readonly coinType: string;
+  /** First checkpoint that may lack it. */
+  readonly from: bigint;
+};
 
 /** About an hour of the network. */
 const GUIDED_ABOVE = 15_000n;
@@ -89,13 +91,13 @@ const readGuided = async (
   { index, concurrency, onMissing }: Omit<Guided, "above">,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { log, on, database, source, telemetry, refetches, onProgress, onNotice } = from;
+  const { log, on, database, source, telemetry, refetches, onProgress, onNotice, onNews } = from;
   const { packages: known } = await log.highWater();
   const committees = await allCommittees(database.sql);
   const staging = logStaging(on);
   const { figures } = telemetry;
   let [fetched, bytes] = [0, 0];
-  onNotice(`reading checkpoints ${range.first} to ${range.last} guided by ${index.description}`);
+  onNews(`reading checkpoints ${range.first} to ${range.last} guided by ${index.description}`);
   const found = await discover(
     {
       index,
@@ -129,11 +131,14 @@ const readGuided = async (
   if (found.missing.length > MISSING_NAMED) {
     onNotice(`incomplete: ${found.missing.length} objects in all; the first ones are named`);
   }
-  const missing = found.missing.flatMap(({ coinType, ...of }) =>
-    (coinType === null ? [...found.coins] : [coinType]).map((coin) => ({ ...of, coinType: coin })),
-  );
+  const missing = found.missing.flatMap(({ coinType, ...of }) => {
+    const from = of.after === null ? range.first : of.after + 1n;
+    return (coinType === null ? [...found.coins] : [coinType]).map((coin) => ({
+      ...{ ...of, from, coinType: coin },
+    }));
+  });
   // First, so that no register is served as complete that is known not to be.
-  if (missing.length > 0) await onMissing?.(missing, range.first);
+  if (missing.length > 0) await onMissing?.(missing);
   const { objects, packages } = found;
   const shown = { fetched: found.fetched, bytes: found.bytes, objects, open: found.missing.length };
   const bounds = { ...from.bounds, checkpoints: MOST_CHECKPOINTS };

@@ -80,6 +80,7 @@ export type GuideFrom = {
   readonly appended: (gathered: GatheredBatch) => void;
   readonly onProgress: (progress: GuidedProgress) => void;
   readonly onNotice: (message: string) => void;
+  readonly onNews: (message: string) => void;
 };
 
 export type ReaderOptions = {
@@ -110,6 +111,8 @@ export type ReaderOptions = {
   readonly onProgress?: (progress: ReaderProgress) => void;
   /** Called for retried failures and messages to the operator. */
   readonly onNotice?: (message: string, error?: unknown) => void;
+  /** Called when another way of reading begins. */
+  readonly onNews?: ((message: string) => void) | undefined;
   readonly waits?: Partial<ReaderWaits>;
 };
 
@@ -276,6 +279,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
     {
       ...{ database, source, log, on: lock.session, last, verification, bounds, telemetry },
       ...{ appended, feed: options.feed, refetches: waits.refetches, onNotice },
+      onNews: options.onNews ?? (() => {}),
       onProgress: (guided) => {
         progress.guided(guided);
         show();
