@@ -110,13 +110,13 @@ const openLists = async ({
   const { indexSource, ledgerSources } = config;
   if (indexSource === undefined) return null;
   const index = await openLedgerIndex(config, logger);
-  if (!ledgerSources.includes(indexSource) || (await hasGuided(write))) return index;
+  const isNeeded = !ledgerSources.includes(indexSource) || (await hasGuided(write));
   try {
     await index.covers(signal);
     return index;
   } catch (error) {
     await index.close();
-    if (error instanceof HistoryIndexMissingError) return null;
+    if (error instanceof HistoryIndexMissingError && !isNeeded) return null;
     throw error;
   }
 };
