@@ -62,7 +62,7 @@ test(
     await using _service = startProgram(["start"], settings);
     await eventually("the register to be caught up", async () => {
       const printed = await take(reading).catch(({ message }: Error) => message);
-      return /\b899\b/.test(printed) && !/catching up/.test(printed)
+      return /^log +899\b/m.test(printed) && !/catching up/.test(printed)
         ? { done: printed }
         : { seen: printed };
     });
