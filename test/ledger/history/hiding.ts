@@ -1,7 +1,11 @@
+import { decodeCheckpoint } from "../../../src/ledger/decode/decode.ts";
 import type { ObjectHead } from "../../../src/ledger/history/ledger-index.ts";
 import type { ReadFact } from "../../../src/log/fact.ts";
 import { HONEST, type Lies } from "./lies.ts";
 import type { ListedLedger } from "./listed-ledger.ts";
+
+/** An object in one of its versions. */
+export type Versioned = { readonly objectId: string; readonly version: bigint };
 
 /** A transaction to hide, and servers that do. */
 export type Hidden = {
@@ -10,9 +14,13 @@ export type Hidden = {
   readonly objects: ReadonlySet<string>;
   /** Whether it deletes all of them. */
   readonly removesAll: boolean;
+  /** Whether the transaction changed the object, and its checkpoint gave the version or took it. */
+  readonly changed: (one: Versioned) => boolean;
+  /** Whether a transaction of its checkpoint did, which is hidden with it. */
+  readonly changedBeside: (one: Versioned) => boolean;
   /** Left out of the lists, with the others of its checkpoint, which would lead to it. */
   readonly lists: Lies;
-  /** Also unknown by digest, and its checkpoint is not served. */
+  /** Nothing of its checkpoint is listed or known by digest, and it is not served. */
   readonly everywhere: Lies;
   /** Also without its versions: objects that changed last there are served as they were before. */
   readonly stale: Lies;
@@ -41,7 +49,34 @@ export const hiding = (
     }
   }
   const lists = { ...HONEST, unlisted: digests };
-  const everywhere = { ...lists, unknown: digests, withheld: new Set([checkpoint]) };
+  const { versions, own, all } = versionsIn(ledger, checkpoint, digest);
+  const everywhere = { ...HONEST, unlisted: all, unknown: all, withheld: new Set([checkpoint]) };
   const removesAll = inside.every(({ kind }) => kind === "removal");
-  return { checkpoint, objects, removesAll, lists, everywhere, stale: { ...everywhere, heads } };
+  const changedBeside = ({ objectId, version }: Versioned) =>
+    versions.get(objectId)?.has(version) === true;
+  return {
+    ...{ checkpoint, objects, removesAll, changedBeside, lists, everywhere },
+    changed: (one) => own.has(one.objectId) && changedBeside(one),
+    stale: { ...everywhere, heads },
+  };
+};
+
+/** Versions that a checkpoint's transactions took and gave, from their effects; objects of one; the digests of all. */
+const versionsIn = (ledger: ListedLedger, sequence: bigint, digest: string) => {
+  const versions = new Map<string, Set<bigint>>();
+  const own = new Set<string>();
+  const bytes = ledger.checkpoint(sequence);
+  const { transactions } = decodeCheckpoint({ sequence, encoding: "protobuf", bytes });
+  for (const transaction of transactions) {
+    const note = (id: string, version: bigint) => {
+      versions.set(id, (versions.get(id) ?? new Set<bigint>()).add(version));
+      if (transaction.digest === digest) own.add(id);
+    };
+    for (const { id, version, versionBefore } of transaction.outputObjects) {
+      note(id, version);
+      if (versionBefore !== null) note(id, versionBefore);
+    }
+    for (const { id, version } of transaction.removedObjects) note(id, version);
+  }
+  return { versions, own, all: new Set(transactions.map((transaction) => transaction.digest)) };
 };
