@@ -1,4 +1,7 @@
 /** `prove`: what a node that hides, lags or upgrades in secret cannot make complete. */
+import { bcs } from "@mysten/sui/bcs";
+import { GrpcTypes } from "@mysten/sui/grpc";
+import { toBase58 } from "@mysten/sui/utils";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   type CompletenessCertificate,
@@ -14,8 +17,10 @@ import { completenessCheck } from "../../src/audit/watch/completeness-check.ts";
 import { acceptedBytecode } from "../../src/ledger/contract/bytecode.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { HistoryIndexMissingError } from "../../src/ledger/history/history-errors.ts";
+import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
+import { hash } from "../ledger/fixture-object.ts";
 import { factsOfContract } from "../ledger/guided/facts-found.ts";
 import { listedSource } from "../ledger/guided/listed-source.ts";
 import { hiding } from "../ledger/history/hiding.ts";
@@ -23,6 +28,7 @@ import { HONEST, type Lies } from "../ledger/history/lies.ts";
 import { listedDemo } from "../ledger/history/listed-demo.ts";
 import { listedIndex } from "../ledger/history/listed-index.ts";
 import {
+  alterLog,
   changingTransactions,
   createLater,
   losePackages,
@@ -503,4 +509,110 @@ test("a proof without a key does not stand in for the signed one that follows", 
   const [row] = await altered.sql<{ signed: bigint }[]>`
     select count(*) as signed from completeness where signature is not null`;
   expect(row?.signed).toBe(BigInt(coinTypes.length));
+});
+
+/** A checkpoint whose transaction took another version of an object, with right digests, unsigned. */
+const forgedCheckpoint = (sequence: bigint, txDigest: string, objectId: string, took: bigint) => {
+  const message = GrpcTypes.Checkpoint.fromBinary(ledger.checkpoint(sequence));
+  const swap = (bytes: Uint8Array, from: Uint8Array, to: Uint8Array): Uint8Array => {
+    const at = Buffer.from(bytes).indexOf(from);
+    if (at < 0) throw new Error("not found");
+    const changed = Buffer.from(bytes);
+    changed.set(to, at);
+    return Uint8Array.from(changed);
+  };
+  const index = ledger.placeOf(txDigest)?.index ?? -1;
+  let old: GrpcTypes.Object | undefined;
+  for (let at = 0n; at < sequence && old === undefined; at += 1n) {
+    const { objects } = GrpcTypes.Checkpoint.fromBinary(ledger.checkpoint(at));
+    old = objects?.objects.find((one) => one.objectId === objectId && one.version === took);
+  }
+  if (old === undefined) throw new Error("no old object");
+  const effects = message.transactions[index]?.effects?.bcs;
+  const contents = message.contents?.bcs;
+  const summary = message.summary?.bcs;
+  if (!effects?.value || !contents?.value || !summary?.value) throw new Error("no parts");
+  const parsed = bcs.TransactionEffects.parse(effects.value);
+  for (const [id, change] of parsed.V2?.changedObjects ?? []) {
+    if (id !== objectId || change.inputState.Exist == null) continue;
+    change.inputState.Exist[0][0] = `${took}`;
+    change.inputState.Exist[0][1] = toBase58(hash("Object", old.bcs?.value ?? new Uint8Array()));
+  }
+  const set = message.objects?.objects ?? [];
+  set.push(old);
+  const key = ({ objectId = "", version = 0n }: GrpcTypes.Object) =>
+    `${objectId} ${`${version}`.padStart(20, "0")}`;
+  set.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  const other = bcs.TransactionEffects.serialize(parsed).toBytes();
+  const otherContents = swap(
+    contents.value,
+    hash("TransactionEffects", effects.value),
+    hash("TransactionEffects", other),
+  );
+  summary.value = swap(
+    summary.value,
+    hash("CheckpointContents", contents.value),
+    hash("CheckpointContents", otherContents),
+  );
+  effects.value = other;
+  contents.value = otherContents;
+  delete message.signature;
+  delete message.digest;
+  delete message.summary?.digest;
+  delete message.contents?.digest;
+  delete message.transactions[index]?.effects?.digest;
+  return GrpcTypes.Checkpoint.toBinary(message);
+};
+
+test("an unsigned checkpoint of the source does not explain away a newer version that a witness serves", async () => {
+  const read = createCheckpointReader(demo.packages);
+  const facts = Array.from({ length: READ + 60 }, (_, at) => {
+    const sequence = BigInt(at);
+    return read({ sequence, encoding: "protobuf", bytes: ledger.checkpoint(sequence) }).facts;
+  }).flat();
+  const changes = facts.filter((fact) => fact.kind !== "event");
+  const byTx = Map.groupBy(facts, ({ txDigest }) => txDigest);
+  let tried = 0;
+  for (const [txDigest, own] of byTx) {
+    const [change] = own.filter((one) => one.kind !== "event");
+    if (change?.kind !== "object" || change.versionBefore === null) continue;
+    if (own.filter((one) => one.kind !== "event").length !== 1) continue;
+    if (change.checkpoint >= BigInt(READ) || !change.type.includes("SharedToken")) continue;
+    const later = changes.filter(
+      (one) =>
+        one.objectId === change.objectId &&
+        one.kind === "object" &&
+        one.versionBefore !== null &&
+        one.version > change.version,
+    );
+    const [next] = later;
+    if (later.length !== 1 || next === undefined || next.checkpoint < BigInt(READ)) continue;
+    if (changes.some((one) => one.objectId === change.objectId && one.kind === "removal")) continue;
+    tried += 1;
+    await using altered = await copyOf(database);
+    await alterLog(altered, `delete from log_facts where tx_digest = '${txDigest}'`);
+    await markGuided(altered, { first: 0n, last: BigInt(READ - 1) });
+    const bytes = forgedCheckpoint(
+      next.checkpoint,
+      next.txDigest,
+      change.objectId,
+      change.versionBefore,
+    );
+    const forged = {
+      ...ledger,
+      newest: () => ledger.newest(),
+      checkpoint: (at: bigint) => (at === next.checkpoint ? bytes : ledger.checkpoint(at)),
+    };
+    const index = { ...listedIndex(ledger), heads: await headsOf(altered) };
+    const found = await proven(
+      {},
+      { index, witness: listedIndex(ledger), source: listedSource(forged).source },
+      altered,
+    );
+    const coin = found.coins.find(({ coinType }) => coinType === change.coinType);
+    expect(coin?.verdict).not.toBe("complete");
+    const why = `checkpoint ${next.checkpoint} of a ledger in memory has no signature by`;
+    if (coin?.notShown.some((what) => what.includes(why))) return;
+  }
+  expect.fail(`${tried} were tried, and none was refused for its signature`);
 });

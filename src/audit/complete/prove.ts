@@ -15,7 +15,7 @@ import { checkpointMark } from "../../log/blocks.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
 import { guidedRanges } from "../../log/guided.ts";
 import { readHighWater } from "../../log/high-water.ts";
-import { allCommittees } from "../../log/proofs.ts";
+import { allCommittees, proofOf } from "../../log/proofs.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { type CoinChains, chainsOf, type Gap, gapsOf } from "./chains.ts";
 import { type CoinClosure, closureOf, foreignTo } from "./closure.ts";
@@ -121,7 +121,14 @@ export const prove = async (
   );
   signal.throwIfAborted();
   // Not the session's: it is read by a cursor meanwhile.
-  const whole = wholeCheckpoints({ ...request, sql: database.sql });
+  const bySignature =
+    request.verification.level === "signatures" || (await proofOf(sql, asked)) !== null;
+  const unsigned = new Set<bigint>();
+  const whole = wholeCheckpoints({
+    ...{ ...request, bySignature },
+    sql: database.sql,
+    onFaith: unsigned,
+  });
   const nodes = [request.index, request.witness].filter((node) => node !== null);
   const code = await checkCode(
     { ...request, sql, nodes, checkpoints: whole, first, through: asked },
@@ -135,7 +142,14 @@ export const prove = async (
   const { heads, hashes } = await headsOf(sql, request, { coins, through: asked, whole }, signal);
   const common: Common = {
     ...{ first, through: asked, isGuided, code, heads, metadata },
-    onFaith: await onFaithOfAll(sql, { through: asked, isGuided, code, heads }),
+    onFaith: [
+      ...(await onFaithOfAll(sql, { through: asked, isGuided, code, heads })),
+      ...(unsigned.size === 0
+        ? []
+        : [
+            `${unsigned.size} checkpoints that are not in the log, without a verified signature: ${whole.source}`,
+          ]),
+    ],
   };
   const proofs: CoinProof[] = [];
   for (const one of chains) {

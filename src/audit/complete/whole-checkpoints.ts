@@ -58,6 +58,10 @@ type From = {
   readonly sql: Sql;
   readonly source: CheckpointSource;
   readonly verification: Verification;
+  /** Whether the log was read with signatures: then a source's word alone ends a walk. */
+  readonly bySignature: boolean;
+  /** Receives the checkpoints that count by the source's word alone. */
+  readonly onFaith: Set<bigint>;
 };
 
 /** The last ones stay in memory: a chain often goes through one checkpoint several times. */
@@ -68,7 +72,13 @@ const HURRIED_MS = 5_000;
 
 const refuse = refusing(true);
 
-export const wholeCheckpoints = ({ sql, source, verification }: From): WholeCheckpoints => {
+export const wholeCheckpoints = ({
+  sql,
+  source,
+  verification,
+  bySignature,
+  onFaith,
+}: From): WholeCheckpoints => {
   const kept = new Map<bigint, WholeCheckpoint>();
   const read = new Set<bigint>();
   const committed = new Set<bigint>();
@@ -159,6 +169,14 @@ export const wholeCheckpoints = ({ sql, source, verification }: From): WholeChec
       const known = kept.get(sequence);
       if (known !== undefined) return known;
       const whole = await readOrEnd(sequence, signal);
+      if (whole.shownBy === "source") {
+        if (bySignature) {
+          throw new WalkEndedError(
+            `checkpoint ${sequence} of ${source.description} has no signature by a committee of its epoch that is known here`,
+          );
+        }
+        onFaith.add(sequence);
+      }
       read.add(sequence);
       if (whole.objects !== null) committed.add(sequence);
       kept.set(sequence, whole);
