@@ -1,7 +1,7 @@
 /**
- * Coins whose newest proof of completeness names a missing change, or of which guided reading lacks one. They are served like coins in
- * quarantine: every guarded statement sees them as held by `COMPLETENESS`, from the first checkpoint
- * that may lack the change.
+ * Coins whose newest proof of completeness names a missing change, or of which guided reading lacks
+ * one. They are served like coins in quarantine: every guarded statement sees them as held by
+ * `COMPLETENESS`, from the first checkpoint that may lack the change.
  */
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { at, identifier, int8 } from "../database/column-types.ts";
@@ -36,8 +36,9 @@ export const noteIncomplete = async (
 const LONGEST_REASON = 300;
 
 /**
- * One row per incomplete coin. A trigger of `completeness` keeps it (drizzle/0028_incomplete.sql):
- * each proof replaces what is noted of the coins that it covers.
+ * One row per incomplete coin. A trigger of `completeness` keeps it
+ * (drizzle/0029_incomplete_later.sql): each proof replaces what is noted of the coins and
+ * checkpoints that it covers.
  */
 export const incompleteCoins = pgTable("incomplete_coins", {
   coinType: identifier("coin_type").primaryKey(),

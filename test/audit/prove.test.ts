@@ -20,6 +20,7 @@ import { HistoryIndexMissingError } from "../../src/ledger/history/history-error
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import type { CheckpointSource } from "../../src/ledger/sources/source.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
+import { noteIncomplete } from "../../src/projections/incomplete-coins.ts";
 import { hash } from "../ledger/fixture-object.ts";
 import { factsOfContract } from "../ledger/guided/facts-found.ts";
 import { listedSource } from "../ledger/guided/listed-source.ts";
@@ -76,6 +77,12 @@ const proven = (
   more?: Partial<ProofRequest>,
   of: TestDatabase = database,
 ): Promise<Proof> => prove(of, requestOf(lies, more), signal);
+
+/** Coins that are held as incomplete. */
+const incompleteIn = async ({ sql }: TestDatabase): Promise<readonly string[]> => {
+  const rows = await sql<{ coin: string }[]>`select coin_type as coin from incomplete_coins`;
+  return rows.map(({ coin }) => coin);
+};
 
 const missingIn = ({ coins }: Proof) =>
   coins.flatMap(({ gaps }) => gaps.map(({ objectId, version }) => ({ objectId, version })));
@@ -196,6 +203,9 @@ test("that an object is gone is believed of one node alone only where no other n
     "not shown",
   );
   expect(verdictOf(await proven({}, { index: hiding, witness: hiding }))).toBe("incomplete");
+  // A witness behind the log has not seen the end of it.
+  const behind = { ...listedIndex(ledger), newest: async () => 10n };
+  expect(verdictOf(await proven({}, { index: hiding, witness: behind }))).toBe("incomplete");
   // One that answers right when it is asked again.
   let asked = 0;
   const honest = listedIndex(ledger);
@@ -345,8 +355,7 @@ test("a transaction that the profile does not explain makes its token incomplete
     ),
   ]);
   await altered.transaction(({ sql }) => storeProof(sql, found, [], true));
-  const held = await altered.sql<{ coin_type: string }[]>`select coin_type from incomplete_coins`;
-  expect(held.map((row) => row.coin_type)).toEqual(incomplete.map(({ coinType }) => coinType));
+  expect(await incompleteIn(altered)).toEqual(incomplete.map(({ coinType }) => coinType));
 });
 
 test("metadata of a package that is older than its token is not shown, and does not make the token incomplete for ever", async () => {
@@ -509,6 +518,20 @@ test("a proof without a key does not stand in for the signed one that follows", 
   const [row] = await altered.sql<{ signed: bigint }[]>`
     select count(*) as signed from completeness where signature is not null`;
   expect(row?.signed).toBe(BigInt(coinTypes.length));
+});
+
+test("a proof up to an earlier checkpoint does not clear what reading noted of a later one", async () => {
+  await using altered = await copyOf(database);
+  const [coinType = ""] = coinTypes;
+  const noted = { coinType, objectId: "0x1", version: 1n, from: 200n, reason: "was not read" };
+  await noteIncomplete(altered.sql, [noted]);
+  const proof = async (through: bigint) => {
+    const made = await proven({}, { through }, altered);
+    expect(await altered.transaction(({ sql }) => storeProof(sql, made, null, true))).toBe(true);
+    return await incompleteIn(altered);
+  };
+  expect(await proof(150n)).toEqual([coinType]);
+  expect(await proof(BigInt(READ - 1))).toEqual([]);
 });
 
 /** A checkpoint whose transaction took another version of an object, with right digests, unsigned. */

@@ -292,7 +292,7 @@ const proofOfCoin = async (
     for (const said of each.said) {
       if (said.coinType !== coinType) continue;
       // A node's word against another's: neither shows it.
-      const denied = others.find((other) => !isNamed(other, said.objectId));
+      const denied = others.find((other) => other.at >= through && !isNamed(other, said.objectId));
       if (denied === undefined) gaps.push(said);
       else {
         const { objectId, version, what } = said;
