@@ -84,7 +84,7 @@ test("a node that does not have the contract yet yields no description, and is a
       return empty ? "0x" : result;
     },
   });
-  await using _ = following(database, networkWith(proxy.url));
+  await using _ = following(database, networkWith(proxy.url), { describeAgainMs: 50 });
   await until(
     () => asked >= 10,
     () => asked,
