@@ -9,7 +9,7 @@ import { FILES, LONGEST_FILE, type PackManifest, type PackMark } from "./pack-fo
 import { type Committee, Signatures, type Validators } from "./validators.ts";
 
 export type ReadExcerpts = PackChain & {
-  /** Null: nobody verified any. */
+  /** Null: none was verified. */
   readonly signatures: { readonly verified: number; readonly lowestStake: bigint } | null;
 };
 

@@ -172,7 +172,7 @@ export const verifyAuditPack = async <Key = unknown>(
     ],
   };
   const complete = {
-    // Without signatures the facts are anybody's.
+    // Without signatures anyone can make the facts.
     holds: signatures === null ? null : shown.holds,
     by: shown.by,
     not_shown: [

@@ -279,8 +279,8 @@ def facts_of(parts, listed, objects, head, packages):
     found = []
     for index, (_, _, _, type_name, contents) in enumerate(whole(EVENTS, events_bcs) if events_bcs else []):
         if type_name.split("::")[0] in packages:
-            told = {"kind": "event", "index": str(index), "type": type_name}
-            found.append({**head, **told, "contents": base64.b64encode(contents).decode()})
+            fact = {"kind": "event", "index": str(index), "type": type_name}
+            found.append({**head, **fact, "contents": base64.b64encode(contents).decode()})
     index = 0
     for object_id, version, before, hash, is_removed in changes(effects):
         if not objects:
@@ -295,12 +295,12 @@ def facts_of(parts, listed, objects, head, packages):
             refuse(f"has another version of object {object_id}")
         if not own(value["type"]):
             continue
-        told = {"index": str(index), "type": value["type"], "objectId": object_id}
+        fact = {"index": str(index), "type": value["type"], "objectId": object_id}
         if is_removed:
-            told.update(kind="removal", version=str(before))
+            fact.update(kind="removal", version=str(before))
         else:
-            told.update(kind="object", version=str(version), contents=base64.b64encode(value["contents"]).decode())
-        found.append({**head, **told, "versionBefore": None if before is None else str(before)})
+            fact.update(kind="object", version=str(version), contents=base64.b64encode(value["contents"]).decode())
+        found.append({**head, **fact, "versionBefore": None if before is None else str(before)})
         index += 1
     return found
 

@@ -158,7 +158,7 @@ export const completeness = (
     holds: isWhole ? true : null,
     by,
     not_shown: [
-      // What was read again needs nobody's word.
+      // Read again, so nothing is on faith.
       ...(isRead ? [] : (shown?.not_shown ?? [])),
       ...(isWhole ? byFaith : open),
       ...versions,

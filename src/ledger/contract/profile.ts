@@ -1,7 +1,7 @@
 /**
- * What each function of the contract takes mutably, and what it makes, ends and announces. From it
- * follows that every transaction of a register changes an object that existed before: whoever has
- * every version of every object has every transaction.
+ * What each function of the contract takes mutably, and what it makes, ends and announces. So every
+ * transaction of a register changes an object that existed before, and a log with every version of
+ * every object has every transaction.
  *
  * It holds for the code that it was written for (`bytecode.ts`); checked against `contracts/sui`.
  */
