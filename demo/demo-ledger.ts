@@ -12,7 +12,7 @@ import type { LiveObject } from "./chain/state.ts";
 import { DEFAULT_INVESTORS, DEFAULT_NOISE, EDITION } from "./edition.ts";
 import { advance, newWorld, OPENING_ENDS } from "./issuer/advance.ts";
 import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
-import type { Pace, World } from "./issuer/stage.ts";
+import type { Pace, Stage, World } from "./issuer/stage.ts";
 import { type Submission, SubmissionQueue, type TransactionReceipt } from "./issuer/submissions.ts";
 import type { CoinModel, DemoModel } from "./model.ts";
 import { encodeCheckpointData, type SealedCheckpoint } from "./wire/checkpoint.ts";
@@ -103,6 +103,8 @@ export type DemoLedger = DemoIdentity & {
    * @throws RejectedTransactionError when the network would refuse it
    */
   submit(transaction: Submission): Promise<TransactionReceipt>;
+  /** Performs a step in the next checkpoint after the opening. */
+  act(step: (stage: Stage) => void): void;
   staff(coinType: string): Staff;
   /** Ed25519 secret (32 bytes) of an account. */
   secretKey(address: string): Uint8Array;
@@ -169,6 +171,7 @@ export const createDemoLedger = (options: DemoOptions): DemoLedger => {
     },
     snapshot: () => structuredClone(world.securities.model),
     submit: (transaction) => submissions.add(transaction),
+    act: (step) => submissions.act(step),
     staff: (coinType) => {
       const coin = identity.coinTypes.find((one) => one.coinType === coinType);
       if (coin === undefined) throw new DemoOptionError(`${coinType} is not a coin of this ledger`);

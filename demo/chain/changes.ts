@@ -73,7 +73,7 @@ export const objectChanges = (
       id,
       input: before.get(id) ?? null,
       output: { kind: "none" },
-      idOperation: "deleted",
+      idOperation: execution.wrapped.has(id) ? "none" : "deleted",
     });
   }
   for (const { id, version, digest } of packages) {

@@ -60,6 +60,8 @@ export class Execution {
   readonly written = new Map<string, Written>();
   /** Deleted objects, without those created by this transaction. */
   readonly gone = new Set<string>();
+  /** Those of them that are inside another object now. */
+  readonly wrapped = new Set<string>();
   readonly events: WireEvent[] = [];
   readonly published: Publication[] = [];
   /** Index of the running command, for aborts. */
@@ -123,6 +125,12 @@ export class Execution {
     const now = this.written.get(id);
     this.written.delete(id);
     if (now?.came !== "created") this.gone.add(id);
+  }
+
+  /** Puts an object into another one. */
+  wrap(id: string): void {
+    this.remove(id);
+    this.wrapped.add(id);
   }
 
   publish(publication: Publication): void {

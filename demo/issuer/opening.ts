@@ -199,7 +199,7 @@ const SECOND_VERSION: Sources = {
   freeze_rule: ["AddressFrozen", "FrozenKey"],
   timelock: ["Timelock"],
 };
-const PUBLISHER = "publisher";
+export const PUBLISHER = "publisher";
 
 const publishContract: Step = (stage) => {
   const sender = account(stage, PUBLISHER);

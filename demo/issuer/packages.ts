@@ -99,6 +99,15 @@ export const upgrade = (
   return packageId;
 };
 
+/** Ends the upgrades of a package: deletes its upgrade cap. */
+export const makeImmutable = (stage: Stage, sender: string, capId: string): void => {
+  const draft = new Draft();
+  const cap = draft.owned(capId);
+  const target = { package: FRAMEWORK, function: "package::make_immutable" };
+  draft.call(target, [], [cap]);
+  perform(stage, sender, draft, (execution) => execution.remove(capId));
+};
+
 const originsOf = (sources: Sources, packageId: string) =>
   Object.entries(sources).flatMap(([module, names]) =>
     names.map((name) => ({ module, name, package: packageId })),

@@ -43,9 +43,10 @@ type QueuedSubmission = {
 /** Submitted transactions for the next checkpoint, in order of arrival. */
 export class SubmissionQueue {
   readonly #waiting: QueuedSubmission[] = [];
+  readonly #steps: ((stage: Stage) => void)[] = [];
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#waiting.length + this.#steps.length === 0;
   }
 
   /** Resolves when executed. */
@@ -55,7 +56,13 @@ export class SubmissionQueue {
     });
   }
 
+  /** Adds what no submission can say. */
+  act(step: (stage: Stage) => void): void {
+    this.#steps.push(step);
+  }
+
   executeAll(stage: Stage): void {
+    for (const step of this.#steps.splice(0)) step(stage);
     for (const { submission, resolve, reject } of this.#waiting.splice(0)) {
       try {
         resolve(executeOne(stage, submission));

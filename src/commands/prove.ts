@@ -1,7 +1,10 @@
 import { Command } from "commander";
 import type { CompletenessCertificate } from "../../client/completeness.ts";
 import { certify, storeProof } from "../audit/complete/certificate.ts";
-import { type CoinProof, NothingToProveError, type Proof, prove } from "../audit/complete/prove.ts";
+import { NothingToProveError, type Proof, prove } from "../audit/complete/prove.ts";
+import type { UpgradeCap } from "../audit/complete/upgrades.ts";
+import type { CoinProof } from "../audit/complete/verdict.ts";
+import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
 import { acceptedBytecode } from "../ledger/contract/bytecode.ts";
 import { HistoryIndexMissingError } from "../ledger/history/history-errors.ts";
 import type { LedgerIndex } from "../ledger/history/ledger-index.ts";
@@ -48,46 +51,60 @@ const completeCommand = () =>
       "\nChecks that every object of a token has all its versions, that every transaction does what a function of\n" +
         "the contract does, that tokens and grants come to the supply after every change, that the contract's code\n" +
         "is known, and that a full node (INDEX_SOURCE or LEDGER_SOURCE, and WITNESS_SOURCE) serves no newer version.\n" +
-        "A token that is incomplete is served like one in quarantine. Exit codes: 0 complete, 1 incomplete, 2 wrong\n" +
-        "usage, 3 nothing is missing as far as could be shown, but not everything could.",
+        "A token of which a change is missing is served like one in quarantine. Exit codes: 0 complete, 1 incomplete\n" +
+        "(a change is missing, or an upgrade's code is not known), 2 wrong usage, 3 not shown: nothing is known to be\n" +
+        "missing, but not everything could be shown.",
     )
     .action(async (options: Options) => {
       await using opened = await openDatabase();
-      const { write, signal } = opened;
-      const { coin, through } = options;
-      const coinType =
-        coin === undefined ? undefined : (await resolveCoin(write.db, coin)).coinType;
-      const { key, unsigned } = await openedKey(opened);
-      if (through !== undefined) {
-        await askingFor(createAsking(write), async () => {
-          if (!(await isBetween(write, through))) return;
-          throw new BetweenReadError({ kind: "checkpoint", checkpoint: through });
-        });
+      try {
+        await proveAndPrint(opened, options);
+      } catch (error) {
+        const isUsage = error instanceof NothingToProveError;
+        if (options.json && (isUsage || error instanceof BetweenReadError)) {
+          printJson({ tokens: [], certificates: [], notRead: error.message });
+        }
+        throw isUsage ? new UsageError(error.message) : error;
       }
-      const proof = await proveWith(opened, { ...options, coinType }).catch((error: unknown) => {
-        throw error instanceof NothingToProveError ? new UsageError(error.message) : error;
-      });
-      const certificates = key === undefined ? null : await certify(proof, key);
-      const isKept = await write.transaction(({ sql }) =>
-        storeProof(sql, proof, certificates, coinType === undefined),
-      );
-      if (options.json) printJson({ ...asJson(proof), certificates: certificates ?? [], unsigned });
-      else {
-        printLines([
-          ...inWords(proof, certificates ?? [], isKept),
-          ...(unsigned === null ? [] : [`not signed: ${unsigned}`]),
-        ]);
-      }
-      const verdicts = proof.coins.map(({ verdict }) => verdict);
-      endCheck({
-        isFalse: verdicts.includes("incomplete"),
-        isUnshown: verdicts.includes("not shown"),
-      });
-      signal.throwIfAborted();
     });
 
+/** @throws NothingToProveError (stop), BetweenReadError (wait) */
+const proveAndPrint = async (opened: OpenDatabase, options: Options): Promise<void> => {
+  const { write, signal } = opened;
+  const { coin, through } = options;
+  const coinType = coin === undefined ? undefined : (await resolveCoin(write.db, coin)).coinType;
+  const { key, unsigned } = await openedKey(opened);
+  if (through !== undefined) {
+    await askingFor(createAsking(write), async () => {
+      if (!(await isBetween(write, through))) return;
+      throw new BetweenReadError({ kind: "checkpoint", checkpoint: through });
+    });
+  }
+  const proof = await proveWith(opened, { ...options, coinType });
+  const certificates = key === undefined ? null : await certify(proof, key);
+  const isKept = await write.transaction(({ sql }) =>
+    storeProof(sql, proof, certificates, coinType === undefined),
+  );
+  const notes = { unsigned, notKept: isKept ? null : NOT_KEPT };
+  if (options.json) printJson({ ...asJson(proof), certificates: certificates ?? [], ...notes });
+  else printLines(inWords(proof, certificates ?? [], notes));
+  const verdicts = proof.coins.map(({ verdict }) => verdict);
+  endCheck({
+    isFalse: verdicts.includes("incomplete"),
+    isUnshown: verdicts.includes("not shown"),
+  });
+  signal.throwIfAborted();
+};
+
+/** Why a certificate lacks its signature, and why a proof is not stored; null: it is. */
+type Notes = { readonly unsigned: string | null; readonly notKept: string | null };
+
+const NOT_KEPT = "a proof through a later checkpoint is stored, and counts for packs and answers";
+
 /** The deployment's key, or why nothing is signed: a service makes it when it starts. */
-const openedKey = async (opened: OpenDatabase) => {
+const openedKey = async (
+  opened: OpenDatabase,
+): Promise<{ readonly key?: DeploymentKey; readonly unsigned: string | null }> => {
   try {
     const key = await configuredKey(opened.config, { existing: true }).open(opened);
     return { key, unsigned: null };
@@ -157,10 +174,11 @@ const asJson = ({ through, isGuided, profile, code, heads, whole, coins }: Proof
   upgradeCaps: code.caps,
   heads: heads.map(({ source, as, at, askedAt }) => ({ source, as, at, askedAt })),
   wholeCheckpoints: whole,
-  tokens: coins.map(({ coinType, verdict, chains, transactions, gaps, ...rest }) => ({
+  tokens: coins.map(({ coinType, verdict, chains, transactions, gaps, unknownCode, ...rest }) => ({
     ...{ coinType, verdict, transactions },
     chains: { ...chains, coinType: undefined },
-    incomplete: gaps.map(({ objectId, version, from, what }) => ({
+    isWithheld: gaps.length > 0,
+    incomplete: [...gaps, ...unknownCode].map(({ objectId, version, from, what }) => ({
       ...{ objectId, version, from, why: what },
     })),
     notShown: rest.notShown,
@@ -171,7 +189,7 @@ const asJson = ({ through, isGuided, profile, code, heads, whole, coins }: Proof
 const inWords = (
   proof: Proof,
   certificates: readonly CompletenessCertificate[],
-  isKept: boolean,
+  { unsigned, notKept }: Notes,
 ) => {
   const { through, isGuided, profile, code, heads, whole, coins } = proof;
   const [{ onFaith: faith } = { onFaith: [] }] = coins;
@@ -183,25 +201,30 @@ const inWords = (
         `heads by ${source} (${as}): ${sumOf(counts, "same")} objects unchanged, ${sumOf(counts, "changed")} changed since`,
     ),
     `whole checkpoints read: ${whole.read}, of which ${whole.committed} are shown to commit to their objects`,
+    ...code.caps.flatMap(deletionInWords),
     ...certificates.map(
       ({ coinType, keyId }) =>
-        `certificate of ${coinType} signed with ${keyId}; --json prints it${isKept ? "" : ", and it is not kept"}`,
+        `certificate of ${coinType} signed with ${keyId}; --json prints it${notKept === null ? "" : ", and it is not kept"}`,
     ),
-    ...(isKept
-      ? []
-      : [
-          "not kept: a proof through a later checkpoint is stored, and counts for packs and answers",
-        ]),
+    ...(notKept === null ? [] : [`not kept: ${notKept}`]),
     ...new Set(coins.flatMap((coin) => coin.notShown).map(notShown)),
     ...faith.map(onFaith),
+    ...(unsigned === null ? [] : [`not signed: ${unsigned}`]),
   ];
 };
+
+const deletionInWords = ({ objectId, deleted }: UpgradeCap): readonly string[] =>
+  deleted === null
+    ? []
+    : [
+        `upgrade capability ${objectId} was deleted at checkpoint ${deleted.checkpoint}: the package can no longer be upgraded`,
+      ];
 
 const sumOf = (counts: Proof["heads"][number]["counts"], of: "same" | "changed"): bigint =>
   [...counts.values()].reduce((sum, each) => sum + each[of], 0n);
 
 const coinInWords = (
-  { coinType, verdict, chains, transactions, gaps, newer }: CoinProof,
+  { coinType, verdict, chains, transactions, gaps, unknownCode, newer }: CoinProof,
   through: bigint,
 ): readonly string[] => {
   const counted = `${chains.objects} objects in ${chains.versions} versions, ${transactions} transactions, ${chains.checkpoints} checkpoints, supply ${chains.supply}`;
@@ -220,7 +243,7 @@ const coinInWords = (
   }
   return [
     `${coinType} is INCOMPLETE:`,
-    ...gaps.map(
+    ...[...gaps, ...unknownCode].map(
       ({ objectId, version, what }) => `  object ${objectId}, version ${version}: ${what}`,
     ),
   ];

@@ -44,12 +44,14 @@ const openProof = async (
 
 const logProof = (logger: Logger, { through, coins }: Proof): void => {
   const checkpoint = `${through.sequence}`;
-  for (const { coinType, verdict, gaps, notShown } of coins) {
-    const [gap] = gaps;
-    if (gap !== undefined) {
-      const { objectId, version, what } = gap;
-      const missing = { coinType, checkpoint, objectId, version: `${version}`, what };
-      logger.error(missing, "the log is incomplete: this token is served as in quarantine");
+  for (const { coinType, verdict, gaps, unknownCode, notShown } of coins) {
+    const [wrong] = [...gaps, ...unknownCode];
+    if (wrong !== undefined) {
+      const { objectId, version, what } = wrong;
+      const serving =
+        gaps.length > 0 ? "served as in quarantine" : "served, but not as proven complete";
+      const details = { coinType, checkpoint, objectId, version: `${version}`, what };
+      logger.error(details, `this token is incomplete, and ${serving}`);
     } else if (verdict === "complete") {
       logger.info({ coinType, checkpoint }, "no transaction of this token is missing");
     } else {

@@ -98,6 +98,9 @@ const PRIMITIVES: ReadonlySet<string> = new Set(
 
 const pad = (digits: string): string => `0x${digits.toLowerCase().padStart(64, "0")}`;
 
+/** Address of the Sui framework. */
+export const FRAMEWORK = pad("2");
+
 /** Recursive-descent parser. Every step consumes text, so the length bounds the work. */
 class Parser {
   readonly #text: string;

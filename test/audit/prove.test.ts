@@ -154,22 +154,6 @@ test("an upgrade that was not read makes every token incomplete, and its capabil
   }
 });
 
-test("code that no profile is known to hold for leaves tokens open, until an auditor accepts its hash", async () => {
-  const { coins, code } = await proven({}, { accepted: new Map() });
-  const hashes = code.versions.map(({ bytecode }) => bytecode);
-  expect(new Set(hashes).size).toBe(2);
-  for (const { verdict, notShown } of coins) {
-    expect(verdict).toBe("not shown");
-    for (const hash of hashes) expect(notShown.join()).toContain(hash);
-  }
-  const bySetting = new Map(hashes.map((hash) => [hash, "setting"] as const));
-  const accepted = await proven({}, { accepted: bySetting });
-  for (const { verdict, onFaith } of accepted.coins) {
-    expect(verdict).toBe("complete");
-    expect(onFaith.filter((line) => line.includes("CONTRACT_BYTECODE")).length).toBe(2);
-  }
-});
-
 test("a node whose heads are older than the log shows nothing, nor does one that lags", async () => {
   const [object] = (await proven()).coins;
   const stale = new Map(

@@ -9,8 +9,9 @@ import type { Sql } from "../../database/connect.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
 import type { Gap } from "./chains.ts";
-import type { CoinProof, Proof } from "./prove.ts";
+import type { Proof } from "./prove.ts";
 import type { IncompleteObject } from "./tables.ts";
+import { type CoinProof, isSettled } from "./verdict.ts";
 
 /** The certificate cannot be written in its form: a defect, or a value beyond its bounds. */
 class CertificateFormError extends Error {
@@ -119,8 +120,8 @@ export const storeProof = async (
       await add(coinType, { verdict, notShown }, gaps.map(objectOf), null);
     }
   }
-  const isKnown = coins.every(({ verdict }) => verdict !== "not shown");
-  if (ofAll && isKnown) {
+  // Unknown code is asked about again, once the setting may name it.
+  if (ofAll && coins.every(isSettled)) {
     const verdicts = Object.fromEntries(coins.map(({ coinType, verdict }) => [coinType, verdict]));
     await add(null, { verdicts, hadKey: certificates !== null }, incomplete, null);
   }

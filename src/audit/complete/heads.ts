@@ -7,11 +7,11 @@
  */
 import { texts } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
-import { HistoryIndexMissingError } from "../../ledger/history/history-errors.ts";
 import type { LedgerIndex, ObjectHead } from "../../ledger/history/ledger-index.ts";
 import { pause } from "../../waiting/backoff.ts";
 import { CHANGES, type Gap } from "./chains.ts";
 import { changesIn, walkBack } from "./object-walk.ts";
+import { touchingFrom } from "./touching.ts";
 import { WalkEndedError, type WholeCheckpoints } from "./whole-checkpoints.ts";
 
 export type LiveObject = {
@@ -238,16 +238,16 @@ const removedSince = async (
   at: bigint,
   signal: AbortSignal,
 ): Promise<Verdict> => {
-  let found: bigint[] | null = null;
-  for (const node of [index, ...others]) {
-    found ??= await touchingSince({ index: node, through }, objectId, at, signal);
-  }
+  let found: readonly bigint[] | null = null;
+  const range = { first: through + 1n, least: at };
+  for (const node of [index, ...others])
+    found ??= await touchingFrom(node, objectId, range, signal);
   if (found === null) {
     const what = `heads: ${index.description} has no object ${objectId}, and no lists up to checkpoint ${at} to show since when`;
     return { coinType, what };
   }
   let newest: bigint | null = version;
-  for (const sequence of found.sort((a, b) => (a < b ? -1 : 1))) {
+  for (const sequence of found) {
     const { checkpoint } = await checkpoints.read(sequence, signal);
     for (const { before, after } of changesIn(checkpoint, objectId)) {
       if (before === newest) newest = after;
@@ -256,27 +256,4 @@ const removedSince = async (
   if (newest === null) return "changed";
   const what = `it is live in the log, but ${index.description} has no such object: its end was not read`;
   return { said: { coinType, objectId, version, from: seen + 1n, what } };
-};
-
-/** Checkpoints after the log's end that touch an object; null: no lists up to `at`. */
-const touchingSince = async (
-  { index, through }: Pick<CheckHeads, "index" | "through">,
-  address: string,
-  at: bigint,
-  signal: AbortSignal,
-): Promise<bigint[] | null> => {
-  try {
-    const { last } = await index.covers(signal);
-    const found: bigint[] = [];
-    if (last < at) return null;
-    if (last <= through) return found;
-    const range = { first: through + 1n, last };
-    for await (const sequence of index.touching([{ kind: "object", address }], range, signal)) {
-      found.push(sequence);
-    }
-    return found;
-  } catch (error) {
-    if (error instanceof HistoryIndexMissingError) return null;
-    throw error;
-  }
 };

@@ -7,7 +7,7 @@ import type { Sql } from "../../database/connect.ts";
 import { COIN_METADATA, CURRENCY } from "../../ledger/contract/names.ts";
 import type { LedgerIndex } from "../../ledger/history/ledger-index.ts";
 import { guidedFrom } from "../../log/guided.ts";
-import { canonicalAddress, splitType } from "../../values/move-type.ts";
+import { FRAMEWORK, splitType } from "../../values/move-type.ts";
 import type { Gap } from "./chains.ts";
 import type { NotShown } from "./heads.ts";
 import { walkBack } from "./object-walk.ts";
@@ -57,8 +57,6 @@ export const checkMetadata = async (
 };
 
 type Created = { readonly id: string; readonly version: bigint; readonly checkpoint: bigint };
-
-const FRAMEWORK = canonicalAddress("0x2");
 
 const metadataOf = async (
   { index, checkpoints }: CheckMetadata,

@@ -27,7 +27,7 @@ const MOST_STEPS = 20_000;
 
 /**
  * The versions of an object from one back to its creation, or as long as the caller asks.
- * @param from a version and its transaction's digest
+ * @param from a version, its transaction's digest, and the checkpoint that changes it further
  * Where a summary commits to its objects, the newest version in a checkpoint must be the one that
  * it left.
  * @throws WalkEndedError when a step is missing, cannot be had, does not write the version or does
@@ -36,11 +36,15 @@ const MOST_STEPS = 20_000;
 export async function* walkBack(
   { index, checkpoints }: Walking,
   id: string,
-  from: { readonly version: bigint; readonly previousTransaction: string },
+  from: {
+    readonly version: bigint;
+    readonly previousTransaction: string;
+    readonly changedIn?: bigint | undefined;
+  },
   signal: AbortSignal,
 ): AsyncGenerator<ObjectStep> {
   let { version, previousTransaction: digest } = from;
-  let after: bigint | null = null;
+  let after = from.changedIn ?? null;
   for (let step = 0; step < MOST_STEPS; step += 1) {
     const named = `transaction ${digest}, which wrote version ${version} of object ${id}`;
     const sequence = await index.checkpointOf(digest, signal);

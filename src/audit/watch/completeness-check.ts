@@ -6,6 +6,7 @@ import type { Sql } from "../../database/connect.ts";
 import { guidedRanges } from "../../log/guided.ts";
 import { certify, storeProof } from "../complete/certificate.ts";
 import { type Proof, type ProofRequest, prove } from "../complete/prove.ts";
+import { isSettled } from "../complete/verdict.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
 import type { SlowCheck } from "./watch.ts";
 
@@ -38,9 +39,7 @@ export const completenessCheck = ({
       const proof = await prove(database, request, signal);
       const certificates = key === undefined ? null : await certify(proof, key);
       await database.transaction(({ sql }) => storeProof(sql, proof, certificates, true));
-      if (proof.coins.some(({ verdict }) => verdict === "not shown")) {
-        notBeforeMs = performance.now() + AGAIN_MS;
-      }
+      if (!proof.coins.every(isSettled)) notBeforeMs = performance.now() + AGAIN_MS;
       onProved(proof);
       return { ended: true };
     },

@@ -1,8 +1,7 @@
-import { MAX_TYPE_DEPTH } from "../../values/move-type.ts";
+import { FRAMEWORK, MAX_TYPE_DEPTH } from "../../values/move-type.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Layout } from "./layout.ts";
 
-const FRAMEWORK = `0x${"2".padStart(64, "0")}`;
 const SYSTEM = `0x${"3".padStart(64, "0")}`;
 const SUI = `${FRAMEWORK}::sui::SUI`;
 const GAS_COIN = `${FRAMEWORK}::coin::Coin<${SUI}>`;

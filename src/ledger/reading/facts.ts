@@ -1,5 +1,5 @@
 import type { ReadFact } from "../../log/fact.ts";
-import { canonicalAddress, splitType } from "../../values/move-type.ts";
+import { canonicalAddress, FRAMEWORK, splitType } from "../../values/move-type.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
 import type { Checkpoint, Transaction } from "../decode/checkpoint.ts";
@@ -22,7 +22,6 @@ export class PositionOverflowError extends Error {
   }
 }
 
-const FRAMEWORK = canonicalAddress("0x2");
 const METADATA: ReadonlySet<string> = new Set([COIN_METADATA, CURRENCY]);
 
 /**

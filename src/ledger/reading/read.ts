@@ -6,7 +6,7 @@ import type {
   ReadFact,
 } from "../../log/fact.ts";
 import type { VerifyLevel } from "../../settings/values.ts";
-import { canonicalAddress } from "../../values/move-type.ts";
+import { canonicalAddress, FRAMEWORK } from "../../values/move-type.ts";
 import type { Decode } from "../contract/layout.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
 import { type CoinMetadata, decodeCoinMetadata, decodeCurrency } from "../contract/objects.ts";
@@ -93,8 +93,6 @@ const readerOf = (level: VerifyLevel, packages: readonly string[]): CheckpointRe
 };
 
 const NO_FACTS = { facts: [], coins: [], joined: [] } as const;
-
-const FRAMEWORK = canonicalAddress("0x2");
 
 /** Whether a fact is of the framework: metadata of a coin, whosever it is. */
 export const isOfFramework = ({ type }: Pick<Fact, "type">): boolean =>
