@@ -134,7 +134,8 @@ export const variants =
   (reader) =>
     (layouts[reader.uleb()] ?? refuse("has an unknown variant"))(reader);
 
-const PRIMITIVES = [
+/** Type tags by variant; null for those with more (6 vector, 7 struct). */
+export const PRIMITIVES = [
   "bool",
   "u8",
   "u64",
@@ -146,7 +147,7 @@ const PRIMITIVES = [
   "u16",
   "u32",
   "u256",
-];
+] as const;
 const DEEPEST = 32;
 
 /** A type in canonical form. */

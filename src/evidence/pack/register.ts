@@ -6,6 +6,7 @@
 import { comparePlaces, placeOf } from "../../../client/cap-rows.ts";
 import { CURRENCY } from "../../ledger/contract/names.ts";
 import { decodeCoinMetadata, decodeCurrency } from "../../ledger/contract/objects.ts";
+import { isOfFramework } from "../../ledger/reading/read.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";
 import { holderLifecyclePipeline, membershipKey } from "../../pipelines/holder-lifecycle.ts";
 import type { GrantAmounts } from "../../pipelines/movements.ts";
@@ -215,9 +216,7 @@ const keep = <Range extends { readonly until: bigint }>(
 };
 
 const decimalsIn = (fact: Fact): number | undefined => {
-  if (fact.kind !== "object" || !fact.type.startsWith(FRAMEWORK)) return undefined;
+  if (fact.kind !== "object" || !isOfFramework(fact)) return undefined;
   const decode = fact.name === CURRENCY ? decodeCurrency : decodeCoinMetadata;
   return decode(fact.contents).decimals;
 };
-
-const FRAMEWORK = `0x${"2".padStart(64, "0")}::`;

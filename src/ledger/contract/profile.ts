@@ -5,23 +5,8 @@
  *
  * It holds for the code that it was written for (`bytecode.ts`); checked against `contracts/sui`.
  */
-import {
-  ADDRESS_FROZEN,
-  ADDRESS_JOINED_GROUP,
-  ADDRESS_LEFT_GROUP,
-  BURN,
-  FORCE_TRANSFER,
-  HOLDER_ADDED,
-  HOLDER_ADDRESS_ADDED,
-  HOLDER_ADDRESS_REMOVED,
-  HOLDER_REMOVED,
-  MINT,
-  ROLE_CHANGE,
-  SHARED_TOKEN,
-  TIMELOCK,
-  TRANSFER,
-  TREASURY,
-} from "./names.ts";
+import * as event from "./names.ts";
+import { SHARED_TOKEN, TIMELOCK, TREASURY } from "./names.ts";
 
 /** Objects of the contract that hold or count tokens. */
 export const CONTRACT_OBJECTS = [TREASURY, SHARED_TOKEN, TIMELOCK] as const;
@@ -53,32 +38,34 @@ const rule = (
 export const PROFILE = "security-token-1";
 
 export const CONTRACT_RULES: readonly ContractRule[] = [
-  rule("controlled_treasury::create", [], { makes: [TREASURY], emits: [ROLE_CHANGE] }),
-  rule("controlled_treasury::grant_role", [TREASURY], { emits: [ROLE_CHANGE] }),
-  rule("controlled_treasury::revoke_role", [TREASURY], { emits: [ROLE_CHANGE] }),
-  rule("controlled_treasury::mint", [TREASURY], { makes: [SHARED_TOKEN], emits: [MINT] }),
+  rule("controlled_treasury::create", [], { makes: [TREASURY], emits: [event.ROLE_CHANGE] }),
+  rule("controlled_treasury::grant_role", [TREASURY], { emits: [event.ROLE_CHANGE] }),
+  rule("controlled_treasury::revoke_role", [TREASURY], { emits: [event.ROLE_CHANGE] }),
+  rule("controlled_treasury::mint", [TREASURY], { makes: [SHARED_TOKEN], emits: [event.MINT] }),
   rule("controlled_treasury::burn", [TREASURY, SHARED_TOKEN], {
     ends: [SHARED_TOKEN],
-    emits: [BURN],
+    emits: [event.BURN],
   }),
-  rule("controlled_treasury::burn_amount", [TREASURY, SHARED_TOKEN], { emits: [BURN] }),
-  rule("freeze_rule::set_address_frozen", [TREASURY], { emits: [ADDRESS_FROZEN] }),
+  rule("controlled_treasury::burn_amount", [TREASURY, SHARED_TOKEN], { emits: [event.BURN] }),
+  rule("freeze_rule::set_address_frozen", [TREASURY], { emits: [event.ADDRESS_FROZEN] }),
   rule("group_holder_config::add_holder", [TREASURY], {
-    emits: [HOLDER_ADDED, HOLDER_ADDRESS_ADDED],
+    emits: [event.HOLDER_ADDED, event.HOLDER_ADDRESS_ADDED],
   }),
   rule("group_holder_config::add_holder_address", [TREASURY], {
-    emits: [HOLDER_ADDED, HOLDER_ADDRESS_ADDED],
+    emits: [event.HOLDER_ADDED, event.HOLDER_ADDRESS_ADDED],
   }),
   rule("group_holder_config::remove_holder_address", [TREASURY], {
-    emits: [ADDRESS_LEFT_GROUP, HOLDER_ADDRESS_REMOVED],
+    emits: [event.ADDRESS_LEFT_GROUP, event.HOLDER_ADDRESS_REMOVED],
   }),
   rule("group_holder_config::remove_holder", [TREASURY], {
-    emits: [ADDRESS_LEFT_GROUP, HOLDER_ADDRESS_REMOVED, HOLDER_REMOVED],
+    emits: [event.ADDRESS_LEFT_GROUP, event.HOLDER_ADDRESS_REMOVED, event.HOLDER_REMOVED],
   }),
   rule("group_holder_config::set_address_group", [TREASURY], {
-    emits: [ADDRESS_JOINED_GROUP, ADDRESS_LEFT_GROUP],
+    emits: [event.ADDRESS_JOINED_GROUP, event.ADDRESS_LEFT_GROUP],
   }),
-  rule("group_holder_config::clear_address_group", [TREASURY], { emits: [ADDRESS_LEFT_GROUP] }),
+  rule("group_holder_config::clear_address_group", [TREASURY], {
+    emits: [event.ADDRESS_LEFT_GROUP],
+  }),
   rule("shared_token::split", [SHARED_TOKEN], { makes: [SHARED_TOKEN] }),
   rule("shared_token::join", [SHARED_TOKEN], { ends: [SHARED_TOKEN] }),
   rule("timelock::fund", [SHARED_TOKEN], { makes: [TIMELOCK] }),
@@ -86,9 +73,12 @@ export const CONTRACT_RULES: readonly ContractRule[] = [
   rule("timelock::claim_into", [TIMELOCK, SHARED_TOKEN]),
   rule("timelock::cancel", [TIMELOCK], { makes: [SHARED_TOKEN] }),
   rule("timelock::destroy_empty", [TIMELOCK], { ends: [TIMELOCK] }),
-  rule("transfers::transfer", [SHARED_TOKEN], { emits: [TRANSFER] }),
-  rule("transfers::transfer_amount", [SHARED_TOKEN], { makes: [SHARED_TOKEN], emits: [TRANSFER] }),
-  rule("transfers::force_transfer", [SHARED_TOKEN], { emits: [FORCE_TRANSFER] }),
+  rule("transfers::transfer", [SHARED_TOKEN], { emits: [event.TRANSFER] }),
+  rule("transfers::transfer_amount", [SHARED_TOKEN], {
+    makes: [SHARED_TOKEN],
+    emits: [event.TRANSFER],
+  }),
+  rule("transfers::force_transfer", [SHARED_TOKEN], { emits: [event.FORCE_TRANSFER] }),
 ];
 
 /**

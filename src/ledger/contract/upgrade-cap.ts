@@ -1,7 +1,13 @@
 /** The framework's `package::UpgradeCap`: the right to upgrade a package. */
 import { FRAMEWORK } from "../../values/move-type.ts";
+import type { TypeHead } from "../decode/type-tag.ts";
 
-export const UPGRADE_CAP = `${FRAMEWORK}::package::UpgradeCap`;
+const [MODULE, NAME] = ["package", "UpgradeCap"];
+export const UPGRADE_CAP = `${FRAMEWORK}::${MODULE}::${NAME}`;
+
+/** Without making a text of each type that is read. */
+export const isUpgradeCap = ({ address, module, name }: TypeHead): boolean =>
+  name === NAME && module === MODULE && address === FRAMEWORK;
 
 /** `UpgradeCap`: its id, the package's newest version, the number of that version, the policy. */
 const [PACKAGE_AT, NUMBER_AT] = [32, 64];

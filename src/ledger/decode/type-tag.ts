@@ -1,3 +1,4 @@
+import { PRIMITIVES } from "../../../client/bcs.ts";
 import { FRAMEWORK, MAX_TYPE_DEPTH } from "../../values/move-type.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Layout } from "./layout.ts";
@@ -6,20 +7,6 @@ const SYSTEM = `0x${"3".padStart(64, "0")}`;
 const SUI = `${FRAMEWORK}::sui::SUI`;
 const GAS_COIN = `${FRAMEWORK}::coin::Coin<${SUI}>`;
 
-/** Type tags by variant; null for those with more (6 vector, 7 struct). */
-const TAGS = [
-  "bool",
-  "u8",
-  "u64",
-  "u128",
-  "address",
-  "signer",
-  null,
-  null,
-  "u16",
-  "u32",
-  "u256",
-] as const;
 const VECTOR = 6;
 
 /** A type without its parameters. */
@@ -33,7 +20,7 @@ export type TypeHead = {
 /** Reads a type tag as canonical text. */
 export const readTypeTag = (cursor: Cursor, depth = 0): string => {
   const variant = tag(cursor, depth);
-  const primitive = TAGS[variant];
+  const primitive = PRIMITIVES[variant];
   if (typeof primitive === "string") return primitive;
   return variant === VECTOR
     ? `vector<${readTypeTag(cursor, depth + 1)}>`
@@ -42,7 +29,7 @@ export const readTypeTag = (cursor: Cursor, depth = 0): string => {
 
 export const skipTypeTag = (cursor: Cursor, depth = 0): void => {
   const variant = tag(cursor, depth);
-  if (TAGS[variant] !== null) return;
+  if (PRIMITIVES[variant] !== null) return;
   if (variant === VECTOR) skipTypeTag(cursor, depth + 1);
   else skipStructTag(cursor, depth + 1);
 };
@@ -144,7 +131,7 @@ const objectTypeVariant = (cursor: Cursor): number => cursor.variant("MoveObject
 
 const tag = (cursor: Cursor, depth: number): number => {
   if (depth > MAX_TYPE_DEPTH) cursor.fail(`a type nested more than ${MAX_TYPE_DEPTH} levels deep`);
-  return cursor.variant("TypeTag", TAGS.length);
+  return cursor.variant("TypeTag", PRIMITIVES.length);
 };
 
 /** Type of the network's balance field of coin `T`. */

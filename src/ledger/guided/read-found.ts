@@ -1,7 +1,8 @@
 /** What a found checkpoint says of the contract: changes of objects, coins, packages, an excerpt. */
 import { base58 } from "../../values/base58.ts";
-import { canonicalAddress, splitType } from "../../values/move-type.ts";
+import { FRAMEWORK, splitType } from "../../values/move-type.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
+import { isUpgradeCap, packageOfCap, UPGRADE_CAP } from "../contract/upgrade-cap.ts";
 import type { Checkpoint, RawCheckpoint, Transaction } from "../decode/checkpoint.ts";
 import { Cursor } from "../decode/cursor.ts";
 import { decodeExcerpt, decodeWith, type TypeHead, type Wanted } from "../decode/decode.ts";
@@ -30,17 +31,12 @@ export type Found = {
 
 export type FoundRaw = Found & { excerpt(): Promise<Uint8Array> };
 
-const FRAMEWORK = canonicalAddress("0x2");
 const METADATA: ReadonlySet<string> = new Set([COIN_METADATA, CURRENCY]);
-const UPGRADE_CAP = "package::UpgradeCap";
-const UPGRADE_CAP_TYPE = `${FRAMEWORK}::${UPGRADE_CAP}`;
 
 /** Facts, and objects that carry the right to upgrade a package. */
 const wantedOf = (packages: readonly string[]): Wanted => {
   const isFact = createWanted(packages);
-  return (type: TypeHead) =>
-    isFact(type) ||
-    (type.address === FRAMEWORK && type.module === "package" && type.name === "UpgradeCap");
+  return (type: TypeHead) => isFact(type) || isUpgradeCap(type);
 };
 
 /**
@@ -113,7 +109,7 @@ const changesOf = (
   own: ReadonlySet<string>,
 ): readonly ObjectChange[] => [
   ...outputObjects.flatMap(({ id, type, version, versionBefore, contents }) =>
-    type === UPGRADE_CAP_TYPE && !own.has(packageOf(contents))
+    type === UPGRADE_CAP && !own.has(packageOfCap(contents))
       ? []
       : [{ id, ...subjectOf(type), change: { checkpoint, before: versionBefore, after: version } }],
   ),
@@ -124,12 +120,8 @@ const changesOf = (
   })),
 ];
 
-/** `UpgradeCap`: its id, then the package's newest version. */
-const packageOf = (contents: Uint8Array): string =>
-  `0x${Buffer.from(contents.subarray(32, 64)).toString("hex")}`;
-
 const subjectOf = (type: string): Subject => {
-  if (type === UPGRADE_CAP_TYPE) return { kind: "upgrade cap", coinType: null };
+  if (type === UPGRADE_CAP) return { kind: "upgrade cap", coinType: null };
   const { name, coinType } = nameAndCoin(type);
   const isMetadata = METADATA.has(name) && splitType(type).address === FRAMEWORK;
   return { kind: isMetadata ? "metadata" : "contract", coinType };
