@@ -182,7 +182,7 @@ test("a capability that is or was wrapped may have upgraded unseen: nothing is c
 });
 
 test("a deletion in a checkpoint without a signature rests on the source, and only where the log does", async () => {
-  const unsigned: Partial<ProofRequest> = { verification: { level: "digests" } };
+  const unsigned: Partial<ProofRequest> = { verification: { level: "links" } };
   const { code, ...proof } = await proven(deleted, {}, unsigned);
   const coin = judged({ ...proof, code });
   expect(coin.verdict).toBe("complete");
