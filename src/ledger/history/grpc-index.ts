@@ -30,11 +30,14 @@ export type GrpcIndexOptions = Omit<GrpcNode, "description" | "headers"> & {
 
 const MIB = 1024 * 1024;
 
-/** Objects of one request for heads, and requests at the same time. */
-const HEADS = { batch: 200, concurrent: 4 };
+/** Objects of one request for heads (archive nodes take 50), and requests at the same time. */
+const HEADS = { batch: 50, concurrent: 4 };
 
 /** `google.rpc.Code` of an object that is not there. */
 const NOT_FOUND = 5;
+
+/** How a node says that it has no index, whatever the code. */
+const INDEX_OFF = /\bindex(es|ing)? (is|are) disabled\b/i;
 
 /** The lists of a full node over gRPC. Contacts nothing yet. */
 export const grpcIndex = ({
@@ -50,6 +53,8 @@ export const grpcIndex = ({
   const calls = openGrpcCalls({ description, host, tls, headers }, bounds);
   const { client, transport, ask, failed } = calls;
   const { ledgerService, stateService } = client;
+  /** Halved when the node refuses so many. */
+  let headsBatch = HEADS.batch;
 
   /** Null: not there. */
   const retried = <T extends object>(
@@ -102,7 +107,14 @@ export const grpcIndex = ({
       try {
         return await attempt();
       } catch (error) {
-        if (grpcCodeOf(error) === "OUT_OF_RANGE" && error instanceof Error) below = error.message;
+        if (!(error instanceof Error)) throw error;
+        const code = grpcCodeOf(error);
+        if (code === "OUT_OF_RANGE") below = error.message;
+        // Some nodes call it an outage, which would be retried.
+        if (code !== undefined && INDEX_OFF.test(error.message)) {
+          const answer = `${code}: ${error.message}`;
+          throw new HistoryIndexMissingError(description, answer, { cause: error });
+        }
         throw error;
       }
     };
@@ -135,10 +147,7 @@ export const grpcIndex = ({
     return (await listed(wanted, 0n, attempt, signal)).checkpoint;
   };
 
-  const headsOf = async (
-    ids: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly (readonly [string, ObjectHead | null])[]> => {
+  const headsOf = async (ids: readonly string[], signal: AbortSignal): Promise<Heads> => {
     const wanted = `the newest versions of ${ids.length} objects`;
     const attempt = async () => {
       const { objects } = await ask(
@@ -157,8 +166,20 @@ export const grpcIndex = ({
       }
       return ids.map((id, n) => [id, headOf(id, objects[n])] as const);
     };
-    const heads = await retried(wanted, attempt, signal);
-    return heads ?? ids.map((id) => [id, null] as const);
+    try {
+      const heads = await retried(wanted, attempt, signal);
+      if (heads !== null) return heads;
+      // Absence is known of one object only.
+      if (ids.length === 1) return ids.map((id) => [id, null] as const);
+    } catch (error) {
+      if (ids.length === 1 || grpcCodeOf(error) !== "INVALID_ARGUMENT") throw error;
+    }
+    const half = Math.ceil(ids.length / 2);
+    headsBatch = Math.min(headsBatch, half);
+    return [
+      ...(await headsOf(ids.slice(0, half), signal)),
+      ...(await headsOf(ids.slice(half), signal)),
+    ];
   };
 
   const serviceInfo = async (signal: AbortSignal) => {
@@ -191,15 +212,13 @@ export const grpcIndex = ({
       scanLists({ node: description, ask: pageOf }, what, range, scan, signal),
     heads: async (ids, signal) => {
       const heads = new Map<string, ObjectHead | null>();
-      const size = HEADS.batch * HEADS.concurrent;
-      for (let at = 0; at < ids.length; at += size) {
-        const starts = Array.from({ length: HEADS.concurrent }, (_, n) => at + n * HEADS.batch);
-        const answers = await Promise.all(
-          starts
-            .filter((start) => start < ids.length)
-            .map((start) => headsOf(ids.slice(start, start + HEADS.batch), signal)),
-        );
-        for (const [id, head] of answers.flat()) heads.set(id, head);
+      for (let at = 0; at < ids.length; ) {
+        const batches: Promise<Heads>[] = [];
+        const size = headsBatch;
+        for (; batches.length < HEADS.concurrent && at < ids.length; at += size) {
+          batches.push(headsOf(ids.slice(at, at + size), signal));
+        }
+        for (const [id, head] of (await Promise.all(batches)).flat()) heads.set(id, head);
       }
       return heads;
     },
@@ -244,6 +263,8 @@ export const grpcIndex = ({
     close: async () => transport.close(),
   };
 };
+
+type Heads = readonly (readonly [string, ObjectHead | null])[];
 
 const headOf = (id: string, answer: GrpcTypes.GetObjectResult | undefined): ObjectHead | null => {
   const result = answer?.result;

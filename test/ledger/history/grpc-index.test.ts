@@ -59,6 +59,9 @@ const CONTRACT: readonly Touch[] = [
 
 const KEYS = { events: "event", calls: "call", object: "object" } as const;
 
+const unknownObjects = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, n) => `0x${(n + 0xdead0000).toString(16).padStart(64, "e")}`);
+
 /** What the ledger's own listing says. */
 const expected = (what: readonly Touch[], { first, last }: ListedRange): readonly bigint[] =>
   [
@@ -281,9 +284,9 @@ test("a node that falls silent within an answer is asked again behind what it se
 
 test("an answer above the limit of a message is an error to retry, not one to stop", async () => {
   await using node = await opened({}, { bounds: { answerMs: 5_000, maxMessageBytes: 1_000 } });
-  const ids = Array.from({ length: 50 }, (_, n) => `0x${(n + 1).toString(16).padStart(64, "e")}`);
-
-  const failure = await node.index.heads(ids, never).catch((error: unknown) => error);
+  const failure = await node.index
+    .heads(unknownObjects(50), never)
+    .catch((error: unknown) => error);
 
   expect(failure).toMatchObject({ remedy: "retry" });
   expect(String(failure)).toMatch(/larger than max/);
@@ -333,6 +336,36 @@ test("a node without the lists is an error that says what to use instead", async
   }
 });
 
+const INDEX_OFF = [
+  { code: status.UNAVAILABLE, details: "rpc indexes are disabled" },
+  { code: status.FAILED_PRECONDITION, details: "rpc indexes are disabled" },
+  { code: status.UNIMPLEMENTED, details: "ledger history indexing is disabled" },
+];
+
+for (const fault of INDEX_OFF) {
+  test(`${status[fault.code]}, ${fault.details}: a missing index, which is not asked for again`, async () => {
+    await using node = await opened({ onList: () => fault });
+
+    const failure = await taken(node).catch((error: unknown) => error);
+
+    expect(failure).toBeInstanceOf(HistoryIndexMissingError);
+    expect(failure).toMatchObject({ remedy: "stop" });
+    expect(String(failure)).toMatch(new RegExp(`${fault.details}.*INDEX_SOURCE.*READING=full`));
+    expect(node.server.listed.requests).toBe(1);
+  });
+}
+
+test("an index that is still empty is an outage: it is asked again", async () => {
+  let left = 2;
+  await using node = await opened({
+    onList: () => {
+      left -= 1;
+      return left >= 0 ? { code: status.UNAVAILABLE, details: "rpc index is empty" } : undefined;
+    },
+  });
+  expect(await taken(node)).toEqual(expected(CONTRACT, ALL));
+});
+
 test("an overloaded node is asked again, and given up with its reason", async () => {
   let left = 2;
   const fault = { code: status.UNAVAILABLE, details: "overloaded" };
@@ -370,16 +403,37 @@ test("the lists say from where to where they go, and of which chain they are", a
 test("heads are the newest versions, null for what is gone, over several requests", async () => {
   await using node = await opened();
   const [treasury = ""] = treasuries;
-  const gone = Array.from(
-    { length: 450 },
-    (_, n) => `0x${(n + 0xdead0000).toString(16).padStart(64, "e")}`,
-  );
+  const gone = unknownObjects(450);
 
   const heads = await node.index.heads([treasury, ...gone], never);
 
   expect(heads.size).toBe(451);
   expect(heads.get(treasury)).toEqual(ledger.headOf(treasury));
   expect(gone.map((id) => heads.get(id)).every((head) => head === null)).toBe(true);
+});
+
+for (const objects of [1, 7, 49]) {
+  test(`a node that takes ${objects} objects in a batch is asked with so few`, async () => {
+    await using node = await opened(limited({ objects }));
+    const ids = [...treasuries, ...unknownObjects(200)];
+
+    const heads = await node.index.heads(ids, never);
+
+    expect([...heads.keys()].sort()).toEqual([...ids].sort());
+    for (const id of treasuries) expect(heads.get(id)).toEqual(ledger.headOf(id));
+    // What was refused is not counted: each object was served once.
+    expect(node.server.listed.objects).toBe(ids.length);
+    const { refused } = node.server.listed;
+    expect(refused).toBeGreaterThan(0);
+    await node.index.heads(ids, never);
+    expect(node.server.listed.refused).toBe(refused);
+  });
+}
+
+test("a single object that the node refuses is an error with its reason", async () => {
+  await using node = await opened(limited({ objects: 0 }));
+
+  await expect(node.index.heads(treasuries, never)).rejects.toThrow(/exceeds limit of 0/);
 });
 
 test("transactions, ends of epochs and metadata are found, and null where unknown", async () => {

@@ -6,6 +6,8 @@ import type { ListedLedger, Place } from "./listed-ledger.ts";
 export type ListLimits = {
   /** Literals of a filter; more are refused. */
   readonly literals: number;
+  /** Objects of a batch; more are refused. Archive nodes take 50, full nodes 1,000. */
+  readonly objects: number;
   /** Items of an answer: by default, and at most. */
   readonly items: { readonly checkpoints: number; readonly transactions: number };
   /** Checkpoints of a bucket of the index, and buckets that an answer scans. */
@@ -21,6 +23,7 @@ export type ListLimits = {
 
 export const LIMITS: ListLimits = {
   literals: 10,
+  objects: 50,
   items: { checkpoints: 100, transactions: 500 },
   bucket: 100_000n,
   buckets: 1_000,

@@ -25,8 +25,6 @@ export type ListState = {
   onList: () => Fault | "unimplemented" | undefined;
 };
 
-const MOST_IN_A_BATCH = 1_000;
-
 /** A full node that serves a ledger whole and lists its transactions, over real HTTP/2. */
 export const startListServer = async (
   ledger: ListedLedger,
@@ -45,6 +43,8 @@ export const startListServer = async (
     items: 0,
     checkpointBytes: 0,
     objects: 0,
+    /** Batches of too many objects. */
+    refused: 0,
     transactions: 0,
   };
   const told = () => lyingLedger(ledger, state.lies);
@@ -143,8 +143,9 @@ export const startListServer = async (
         }: ServerUnaryCall<GrpcTypes.BatchGetObjectsRequest, GrpcTypes.BatchGetObjectsResponse>,
         callback: sendUnaryData<GrpcTypes.BatchGetObjectsResponse>,
       ) => {
-        if (requests.length > MOST_IN_A_BATCH) {
-          const details = `at most ${MOST_IN_A_BATCH} objects`;
+        if (requests.length > state.limits.objects) {
+          seen.refused += 1;
+          const details = `number of unversioned batch requests exceeds limit of ${state.limits.objects}`;
           return callback({ code: status.INVALID_ARGUMENT, details });
         }
         seen.objects += requests.length;
