@@ -1,5 +1,5 @@
 /** A demo ledger's log with every checkpoint, and one that was read guided and lacks most of them. */
-import { createDemoLedger } from "../../../demo/demo-ledger.ts";
+import { createDemoLedger, type DemoOptions } from "../../../demo/demo-ledger.ts";
 import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
 import { readerAt } from "../../../src/ledger/reading/read.ts";
 import { runReader } from "../../../src/ledger/reading/reader.ts";
@@ -14,8 +14,8 @@ export const NEWEST = 199n;
 export const EVERY = 17;
 
 /** The ledger, and sources that serve what `give` makes of its checkpoints and note which. */
-const demoCheckpoints = () => {
-  const ledger = createDemoLedger({ seed: 5, epochLength: 60 });
+const demoCheckpoints = (options: Partial<DemoOptions>) => {
+  const ledger = createDemoLedger({ seed: 5, epochLength: 60, ...options });
   const genuine = Array.from({ length: Number(NEWEST) + 1 }, (_, i): RawCheckpoint => {
     return { sequence: BigInt(i), encoding: "bcs", bytes: ledger.next().raw("bcs") };
   });
@@ -39,8 +39,8 @@ const demoCheckpoints = () => {
 };
 
 /** Both logs, with everything that the pipelines make of them. */
-export const guidedLog = async () => {
-  const { ledger, genuine, sourceOf } = demoCheckpoints();
+export const guidedLog = async (options: Partial<DemoOptions> = {}) => {
+  const { ledger, genuine, sourceOf } = demoCheckpoints(options);
   const exhaustive = await freshDatabase();
   await runReader(
     {
