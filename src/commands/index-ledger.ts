@@ -70,7 +70,9 @@ const indexUpTo = async ({ pipelines, first, last, retryFor, guided }: IndexOpti
   const found = await findLedger(config, logger, telemetry.figures);
   const firstCheckpoint = first ?? found.firstCheckpoint;
   if (last !== undefined && firstCheckpoint !== undefined && last < firstCheckpoint) {
-    throw new UsageError(`--last ${last} is before the first checkpoint, ${firstCheckpoint}`);
+    throw new UsageError(
+      `the last checkpoint, ${last}, is before the first one, ${firstCheckpoint}`,
+    );
   }
   await using storage = await openStorage(config, logger, { onLost: giveUp });
   // Loaded late: the first connection to the database must not wait for this code.

@@ -1,6 +1,12 @@
 import "./quick-imports.ts";
 import { runCommandLine } from "./command-line.ts";
 
+// `holderbook … | head`: the reader has what it wanted.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
 /** Time for output to drain and pending work to end. */
 const LINGER_MS = 1_000;
 

@@ -219,7 +219,7 @@ export const foundAfter = (
   select checkpoint, excerpt from log_found
   where checkpoint > ${after} order by checkpoint limit ${limit}`;
 
-/** How many checkpoints are staged, and the last of them; null without any. */
+/** How many checkpoints are staged and not in the log, and the last of them; null without any. */
 export const stagedSoFar = async (
   reads: Reads,
 ): Promise<{ readonly count: bigint; readonly last: bigint } | null> => {
@@ -227,7 +227,9 @@ export const stagedSoFar = async (
   return row === undefined || row.last === null ? null : { count: row.count, last: row.last };
 };
 
-const STAGED = "select count(*)::int8 as count, max(checkpoint) as last from log_found";
+const STAGED = `
+  select count(*)::int8 as count, max(checkpoint) as last from log_found
+  where checkpoint >= coalesce((select next_checkpoint from log_high_water), 0)`;
 
 /** Empties the staging, once everything in it is in the log. */
 export const emptyFound = async (sql: Sql): Promise<void> => {

@@ -141,3 +141,9 @@ const processorTime = async (line: string): Promise<number> => {
     .map(([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds))
     .reduce((sum, one) => sum + one, 0);
 };
+
+test("a reader that closes the output early, as head does, is no error", async () => {
+  const piped = `"${process.execPath}" "${LAUNCHER}" --help | true`;
+  const { stderr } = await run("sh", ["-c", piped], { cwd: folder });
+  expect(stderr).toBe("");
+});

@@ -1,6 +1,7 @@
 /** The commands of guided reading, on databases of their own, with a node that lists and one that lies. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommand } from "../../commands/run-command.ts";
 import { freshDatabase } from "../../postgres.ts";
@@ -9,6 +10,7 @@ import { hiding } from "../history/hiding.ts";
 import { HONEST, type Lies } from "../history/lies.ts";
 import { startListServer } from "../history/list-server.ts";
 import { listedDemo } from "../history/listed-demo.ts";
+import { startObjectStore } from "../sources/object-store-server.ts";
 import { factsOfContract } from "./facts-found.ts";
 
 const ledger = listedDemo(
@@ -23,6 +25,8 @@ const PATIENCE_MS = 300_000;
 const opened = new AsyncDisposableStack();
 let node: Awaited<ReturnType<typeof startListServer>>;
 let settings: Readonly<Record<string, string>> = {};
+/** Digests of the register that was read in full. */
+let expected: { readonly checkpoint: string };
 
 beforeAll(async () => {
   const { path } = opened.use(await temporaryFolder());
@@ -39,7 +43,10 @@ beforeAll(async () => {
     COMMITTEE_FILE: file,
     DATA_DIR: join(path, "data"),
   };
-});
+  await using full = await read(HONEST);
+  expected = await digests(full.url);
+  expect(expected.checkpoint).toBe(LAST);
+}, PATIENCE_MS);
 afterAll(() => opened.disposeAsync());
 
 /** Runs a command to its end on a database. */
@@ -62,18 +69,42 @@ const digests = async (url: string) => JSON.parse(await run(url, ["digest", "--j
 test(
   "a register read guided has the digests of one read in full, also when the lists hide a transaction",
   async () => {
-    await using full = await read(HONEST);
     await using guided = await read(HONEST, "--guided");
     const facts = factsOfContract(ledger);
     const [, split] = ledger.listed(`call ${ledger.demo.foreignPackages[1]}::pool::split`);
     await using hidden = await read(hiding(ledger, split?.digest ?? "", facts).lists, "--guided");
 
-    const expected = await digests(full.url);
-    expect(expected.checkpoint).toBe(LAST);
     expect(await digests(guided.url)).toEqual(expected);
     expect(await digests(hidden.url)).toEqual(expected);
     const proven = await run(hidden.url, ["prove", "complete"]);
     expect(proven.match(/is complete through checkpoint/g)).toHaveLength(coinTypes.length);
+  },
+  PATIENCE_MS,
+);
+
+test(
+  "checkpoints of an object store, guided by a full node's lists, give the same register",
+  async () => {
+    await using store = await startObjectStore({
+      newest: ledger.newest(),
+      object: (sequence) => zstdCompressSync(ledger.checkpoint(sequence)),
+    });
+    const { length } = node.seen.checkpointCalls;
+    const before = settings;
+    settings = {
+      ...settings,
+      LEDGER_SOURCE: store.base.href,
+      INDEX_SOURCE: `grpc+http://${node.host}`,
+    };
+    await using guided = await read(HONEST, "--guided");
+    expect(await digests(guided.url)).toEqual(expected);
+    settings = before;
+    // The node gave lists alone, and the store hardly a checkpoint twice: ends of epochs may be.
+    expect(node.seen.checkpointCalls.length).toBe(length);
+    const { gets } = store.seen;
+    const again = gets.filter((sequence, at) => gets.indexOf(sequence) < at);
+    expect(again.filter((sequence) => sequence % 60n !== 59n)).toEqual([]);
+    expect(gets.length).toBeGreaterThan(50);
   },
   PATIENCE_MS,
 );
