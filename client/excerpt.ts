@@ -25,6 +25,7 @@ import {
 } from "./bcs.ts";
 import { BASE58 } from "./forms.ts";
 import { blake2b } from "./noble.mjs";
+import type { Reference } from "./object-set.ts";
 import type { ChainFact } from "./pack-chains.ts";
 import { utf8 } from "./sum-tree.ts";
 
@@ -45,9 +46,15 @@ export type SignedSummary = {
   readonly bitmap: Uint8Array;
   /** The next committee, if this ends an epoch. */
   readonly next: readonly Member[] | null;
+  /** Commitment to the objects that the checkpoint wrote; null before protocol 125. */
+  readonly objectSet: Uint8Array | null;
 };
 
-export type Excerpt = SignedSummary & { readonly facts: readonly ChainFact[] };
+export type Excerpt = SignedSummary & {
+  readonly facts: readonly ChainFact[];
+  /** The token's objects that its transactions wrote, as the last of them left them live. */
+  readonly left: Iterable<Reference>;
+};
 
 const DIGESTS: ReadonlyMap<string, Uint8Array> = new Map(
   [
@@ -95,6 +102,18 @@ const wholly = <T>(bytes: Uint8Array, read: (reader: Reader) => T): T => {
 
 const commitments = many(variants(digest, digest));
 
+/** The commitment to the objects written, among others. */
+const objectSetIn = (reader: Reader): Uint8Array | null => {
+  let found: Uint8Array | null = null;
+  for (let left = reader.length(); left > 0; left--) {
+    const kind = reader.uleb();
+    if (kind > 1) refuse("has an unknown variant");
+    const digest = reader.digest();
+    if (kind === 1) found ??= digest;
+  }
+  return found;
+};
+
 const membersIn = (reader: Reader): readonly Member[] =>
   Array.from({ length: reader.length() }, () => ({
     publicKey: reader.data(),
@@ -109,11 +128,11 @@ const readSummary = (reader: Reader) => {
   maybe(digest)(reader);
   reader.skip(4 * 8);
   const timestampMs = reader.u64();
-  commitments(reader);
+  const objectSet = objectSetIn(reader);
   const next = reader.flag() ? membersIn(reader) : null;
   if (next !== null) all(u64, commitments)(reader);
   data(reader);
-  return { epoch, sequence, content, timestampMs, next };
+  return { epoch, sequence, content, timestampMs, next, objectSet };
 };
 
 type Listed = { readonly transaction: Uint8Array; readonly effects: Uint8Array };
@@ -343,10 +362,10 @@ const signedSummary = (sequence: bigint, parts: Parts) => {
   const { summary, signature, signedEpoch, bitmap } = parts;
   const read = wholly(summary, readSummary);
   if (read.sequence !== sequence) refuse(`is of checkpoint ${read.sequence}`);
-  const { epoch, timestampMs, next, content } = read;
+  const { epoch, timestampMs, next, objectSet, content } = read;
   const digest = base58(digestOf("CheckpointSummary", summary));
   const signed = { sequence, epoch, digest, timestampMs, summary, signature, signedEpoch, bitmap };
-  return { content, signed: { ...signed, next } };
+  return { content, signed: { ...signed, next, objectSet } };
 };
 
 /** The summary alone. @throws ExcerptError */
@@ -372,6 +391,7 @@ export const excerptIn = (
   const listed = wholly(contents, readContents);
   if (listed.length !== transactions.length) refuse("has other transactions than its contents");
   let next = 0;
+  const left = new Map<string, Reference>();
   const facts = transactions.flatMap((own, transaction): readonly ChainFact[] => {
     const names = listed[transaction];
     if (own.size === 0 || names === undefined) return [];
@@ -405,22 +425,19 @@ export const excerptIn = (
       }
       const { type, contents } = object;
       if (type === null) continue;
-      add(type, (name) =>
-        version === null
-          ? { kind: "removal", name, ...common, objectId: id, version: before ?? 0n }
-          : {
-              kind: "object",
-              name,
-              ...common,
-              objectId: id,
-              version,
-              versionBefore: before,
-              contents,
-            },
-      );
+      add(type, (name) => {
+        left.delete(id);
+        if (version === null || digest === null) {
+          return { kind: "removal", name, ...common, objectId: id, version: before ?? 0n };
+        }
+        // A copy, as the excerpt need not stay in memory.
+        left.set(id, { objectId: id, version, digest: digest.slice() });
+        const versions = { version, versionBefore: before };
+        return { kind: "object", name, ...common, objectId: id, ...versions, contents };
+      });
     }
     return found;
   });
   if (next !== objects.length) refuse("has an object that no transaction wrote");
-  return { ...signed, facts };
+  return { ...signed, facts, left: left.values() };
 };

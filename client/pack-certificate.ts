@@ -13,6 +13,7 @@ import { type Counted, type Later, type LiveObject, PROFILE } from "./pack-chain
 import { type Failure, fail, stopAt } from "./pack-error.ts";
 import { type IsSigned, isCanonical, type PackFiles, parsed, textOf } from "./pack-files.ts";
 import { FILES, LONGEST_FILE, type PackManifest, TABLES } from "./pack-forms.ts";
+import type { Left } from "./pack-heads.ts";
 import type { Tier } from "./pack-verdict.ts";
 
 const FILE = FILES.certificate;
@@ -61,6 +62,7 @@ export type PackChain = {
   /** At the last register. */
   readonly live: readonly LiveObject[];
   readonly later: Later;
+  readonly left: Left;
 };
 
 /** The last register, as its file has it. */
@@ -137,7 +139,7 @@ const compareRegister = (
 /** What a pack shows about missing transactions, and what rests on somebody's word. */
 export const shownComplete = (
   { profile, packages, bytecode, heads, through, onFaith }: CompletenessCertificate,
-  { counted, live, later }: PackChain,
+  { counted, live, later, left }: PackChain,
 ): Tier => {
   const { objects, versions, transactions, checkpoints, supply } = counted;
   const isKnown = profile === PROFILE;
@@ -145,7 +147,8 @@ export const shownComplete = (
     ({ source, as, at, same, changed }) =>
       `${source} (${as}, asked at ${at}: ${same} the same, ${changed} changed since)`,
   );
-  const rest = later.of - later.shown;
+  const isShown = later.shown + left.byLast > 0;
+  const rest = later.of - later.shown - left.byLast;
   return {
     holds: isKnown && rest === 0 ? true : null,
     by: [
@@ -162,12 +165,22 @@ export const shownComplete = (
         : [
             `heads: ${later.shown} of the contract's ${later.of} live objects were next changed in ${later.checkpoints} later checkpoints, which found them in this very version: nothing touched them between`,
           ]),
+      ...(left.shown === 0
+        ? []
+        : [
+            `object sets: ${left.shown} of the token's ${left.of} live objects were left in this very version by their checkpoints, as the summaries of ${left.checkpoints} of these commit to: no transaction on them was cut out there${left.byLast === 0 ? "" : `. For ${left.byLast}, which no later checkpoint shows, that is the last checkpoint`}`,
+          ]),
     ],
     not_shown: [
       ...(rest === 0
         ? []
         : [
-            `that nothing up to checkpoint ${through.checkpoint} touched ${later.shown === 0 ? "" : "the other "}${rest} live objects after their last version here: ${words.length === 0 ? "no node was asked, so it is the word of the deployment alone" : `it is the word of ${words.join(" and ")}, as the deployment signed it`}. --source reads the checkpoints again`,
+            `that nothing up to checkpoint ${through.checkpoint} touched ${isShown ? "the other " : ""}${rest} live objects after their last version here: ${words.length === 0 ? "no node was asked, so it is the word of the deployment alone" : `it is the word of ${words.join(" and ")}, as the deployment signed it`}. --source reads the checkpoints again`,
+          ]),
+      ...(left.uncommitted === 0
+        ? []
+        : [
+            `that nothing touched ${left.uncommitted} of these later in the very checkpoint that left them so: its summary is of before protocol 125, not committed to objects`,
           ]),
       ...(isKnown
         ? [

@@ -254,6 +254,11 @@ export class PackLater {
     return { checkpoints: this.#checkpoints, shown: this.#of - this.#open.size, of: this.#of };
   }
 
+  /** Whether no later checkpoint found it so far; never for metadata. */
+  isOpen(objectId: string): boolean {
+    return this.#open.has(objectId);
+  }
+
   /** @param facts of one later checkpoint; call in ascending order @throws VersionGapError */
   meet(facts: readonly ChainFact[]): void {
     this.#checkpoints += 1;

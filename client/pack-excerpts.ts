@@ -6,6 +6,7 @@ import { PackCounts, PackLater, PackVersions, VersionGapError } from "./pack-cha
 import { fail } from "./pack-error.ts";
 import { type PackFiles, parsed, textOf } from "./pack-files.ts";
 import { FILES, LONGEST_FILE, type PackManifest, type PackMark } from "./pack-forms.ts";
+import { PackHeads } from "./pack-heads.ts";
 import { type Committee, Signatures, type Validators } from "./validators.ts";
 
 export type ReadExcerpts = PackChain & {
@@ -119,20 +120,22 @@ export const readExcerpts = async <Key>(
     const excerpt = await read(pack, file, (bytes) => excerptIn(sequence, bytes, coinType, wanted));
     await prove(file, excerpt);
     for (const mark of [first, last]) assertMark(file, mark, excerpt);
-    return { file, facts: excerpt.facts };
+    return { ...excerpt, file };
   };
   const versions = new PackVersions();
   const counts = new PackCounts();
+  const heads = new PackHeads();
   const sequences = numbersIn(pack, "checkpoints");
   for (const { checkpoint } of [first, last]) {
     if (!sequences.includes(BigInt(checkpoint)))
       fail(`checkpoints/${checkpoint}.binpb`, "is missing");
   }
   for (const sequence of sequences) {
-    const { file, facts } = await factsIn("checkpoints", sequence);
+    const { file, facts, objectSet, left } = await factsIn("checkpoints", sequence);
     if (sequence > BigInt(last.checkpoint)) fail(file, "is beyond the last checkpoint");
     within(file, () => versions.follow(facts));
     counts.add(sequence, facts);
+    heads.add(sequence, objectSet, left);
   }
   const { live } = versions;
   const later = new PackLater(live);
@@ -141,7 +144,8 @@ export const readExcerpts = async <Key>(
     if (sequence <= BigInt(last.checkpoint)) fail(file, "is not beyond the last checkpoint");
     within(file, () => later.meet(facts));
   }
-  const found = { counted: counts.counted, live, later: later.later };
+  const left = await heads.prove(pack, live, later, BigInt(last.checkpoint));
+  const found = { counted: counts.counted, live, later: later.later, left };
   return { ...found, signatures: signatures?.totals ?? null };
 };
 

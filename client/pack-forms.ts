@@ -89,7 +89,8 @@ const OF_VERSION_3 = { [FILES.acts]: 2 ** 26 };
 const OF_VERSION_4 = { [FILES.certificate]: 2 ** 20 };
 /** The network limits a checkpoint to about 30 MB. */
 const LONGEST_EXCERPT = 2 ** 26;
-const EXCERPT = /^(checkpoints|epochs|later)\/(?:0|[1-9]\d{0,17})\.binpb$/;
+const EXCERPT = /^(?:checkpoints|epochs)\/(?:0|[1-9]\d{0,17})\.binpb$/;
+const OF_CERTIFICATE = /^(?:later\/(?:0|[1-9]\d{0,17})\.binpb|objects\/(?:0|[1-9]\d{0,17})\.bin)$/;
 
 const fixedFiles = (version: number): Readonly<Record<string, number>> => ({
   ...FIXED_FILES,
@@ -100,12 +101,8 @@ const fixedFiles = (version: number): Readonly<Record<string, number>> => ({
 export const LONGEST_FILE = (path: string): number => fixedFiles(4)[path] ?? LONGEST_EXCERPT;
 const isFileOf = (version: number) => {
   const fixed = fixedFiles(version);
-  return (path: string) => {
-    const [, folder] = EXCERPT.exec(path) ?? [];
-    return (
-      Object.hasOwn(fixed, path) || (folder !== undefined && (folder !== "later" || version > 3))
-    );
-  };
+  return (path: string) =>
+    Object.hasOwn(fixed, path) || EXCERPT.test(path) || (version > 3 && OF_CERTIFICATE.test(path));
 };
 
 const mark = membersOf({ checkpoint: number, digest, timestampMs: timeMs });

@@ -40,6 +40,11 @@ export type DemoOptions = {
    * treasuries too are created by the coins' packages.
    */
   readonly foreign?: number | undefined;
+  /**
+   * First checkpoint whose summary commits to the objects that it wrote, as the network's do since
+   * protocol 125; none by default.
+   */
+  readonly commitsFrom?: bigint | undefined;
   /** Checkpoints of an epoch: 2 to 1,000,000; 300 by default. */
   readonly epochLength?: number | undefined;
   /** Time of checkpoint 0, Unix ms. */
@@ -269,5 +274,6 @@ const paceOf = (options: DemoOptions): Pace => {
     ),
     epochLength: BigInt(whole("epochLength", epochLength, 2, 1_000_000)),
     ...(options.foreign && { foreign: bounded("foreign", options.foreign, 0, 1) }),
+    ...(options.commitsFrom !== undefined && { commitsFrom: options.commitsFrom }),
   };
 };

@@ -26,6 +26,7 @@ type WriteDemoOptions = {
   readonly noise?: number | undefined;
   readonly actionsPerCheckpoint?: number | undefined;
   readonly epochLength?: number | undefined;
+  readonly commitsFrom?: bigint | undefined;
   /** Called with the number written, now and then. */
   readonly onProgress?: ((written: number) => void) | undefined;
 };

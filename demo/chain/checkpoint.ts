@@ -79,11 +79,12 @@ export const executeChangeEpoch = (chain: Chain, open: OpenCheckpoint): void => 
   );
 };
 
-/** Closes the checkpoint, and the epoch if it is the last. */
+/** Closes the checkpoint, and the epoch if it is the last; see `Summary.commits`. */
 export const closeCheckpoint = (
   chain: Chain,
   open: OpenCheckpoint,
   endsEpoch: boolean,
+  commits: boolean,
 ): SealedCheckpoint => {
   const next = endsEpoch ? nextCommittee(chain.epoch, chain.committee) : null;
   const sealed = sealCheckpoint(
@@ -95,6 +96,7 @@ export const closeCheckpoint = (
       epochGas: chain.epochGas,
       timestampMs: open.timestampMs,
       endOfEpoch: next && { nextCommittee: next, nextProtocolVersion: PROTOCOL_VERSION },
+      commits,
     },
     chain.committee,
     open.transactions,

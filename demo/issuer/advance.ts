@@ -73,7 +73,8 @@ export const advance = (
   }
   const endsEpoch = sequence % pace.epochLength === pace.epochLength - 1n;
   if (endsEpoch) executeChangeEpoch(chain, open);
-  return closeCheckpoint(chain, open, endsEpoch);
+  const commits = pace.commitsFrom !== undefined && sequence >= pace.commitsFrom;
+  return closeCheckpoint(chain, open, endsEpoch, commits);
 };
 
 /** Uniform from 0 to twice the average. */

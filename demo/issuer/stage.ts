@@ -41,6 +41,8 @@ export type Pace = {
   readonly epochLength: bigint;
   /** Share of transactions that call the contract through another package; absent: none. */
   readonly foreign?: number;
+  /** First checkpoint that commits to the objects it wrote; absent: none does. */
+  readonly commitsFrom?: bigint;
 };
 
 /** The open checkpoint and its context. */

@@ -1,4 +1,7 @@
+import { Cursor } from "../../src/ledger/decode/cursor.ts";
 import { digestOf } from "../../src/ledger/decode/digest.ts";
+import { readEffects } from "../../src/ledger/decode/effects.ts";
+import { ObjectSet, WrittenObjects } from "../../src/ledger/proof/object-set.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { Certificate, type Validator } from "./certificate.ts";
 import { type GasCost, writeGasCost } from "./effects.ts";
@@ -45,6 +48,8 @@ export type Summary = {
   readonly timestampMs: bigint;
   /** Null unless the checkpoint ends its epoch. */
   readonly endOfEpoch: EndOfEpoch | null;
+  /** Whether it commits to the objects written, as since protocol 125. */
+  readonly commits?: boolean;
 };
 
 /** `EndOfEpochData`. */
@@ -80,7 +85,8 @@ export const sealCheckpoint = (
     .list(transactions, (w, { signatures }) => w.list(signatures, (v, bytes) => v.bytes(bytes)))
     .done();
   const contentDigest = digestOf("CheckpointContents", contents);
-  const bytes = encodeSummary(summary, contentDigest);
+  const objectSet = summary.commits === true ? objectSetOf(transactions) : null;
+  const bytes = encodeSummary(summary, contentDigest, objectSet);
   const digest = digestOf("CheckpointSummary", bytes);
   return {
     sequence: summary.sequence,
@@ -94,7 +100,20 @@ export const sealCheckpoint = (
   };
 };
 
-const encodeSummary = (summary: Summary, contentDigest: Uint8Array): Uint8Array => {
+const objectSetOf = (transactions: readonly ExecutedTransaction[]): Uint8Array => {
+  const written = new WrittenObjects();
+  for (const { effects } of transactions) {
+    const cursor = new Cursor(effects, null);
+    written.add(cursor, readEffects(cursor));
+  }
+  return new ObjectSet(written.objects.values()).commitment;
+};
+
+const encodeSummary = (
+  summary: Summary,
+  contentDigest: Uint8Array,
+  objectSet: Uint8Array | null,
+): Uint8Array => {
   const writer = new ByteWriter()
     .u64(summary.epoch)
     .u64(summary.sequence)
@@ -103,7 +122,7 @@ const encodeSummary = (summary: Summary, contentDigest: Uint8Array): Uint8Array 
     .option(summary.previousDigest, (w, digest) => w.bytes(digest));
   return writeGasCost(writer, summary.epochGas)
     .u64(summary.timestampMs)
-    .uleb(0) // checkpoint commitments
+    .list(objectSet === null ? [] : [objectSet], (w, digest) => w.u8(1).bytes(digest))
     .option(
       summary.endOfEpoch,
       (w, { nextCommittee, nextProtocolVersion }) =>

@@ -195,7 +195,7 @@ const BISECTION = `
 /** A verified checkpoint that guided reading found. */
 export type FoundCheckpoint = {
   readonly checkpoint: bigint;
-  /** As `makeExcerpt` writes it. */
+  /** As `readToExtract` makes it. */
   readonly excerpt: Uint8Array;
 };
 

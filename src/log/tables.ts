@@ -231,7 +231,7 @@ export const logGuided = pgTable("log_guided", {
 /** Verified checkpoints that guided reading has found and not appended yet. */
 export const logFound = pgTable("log_found", {
   checkpoint: int8("checkpoint").primaryKey(),
-  /** Its transactions with facts, as `makeExcerpt` writes it. */
+  /** Its transactions with facts, as `readToExtract` makes it. */
   excerpt: bytea("excerpt").notNull(),
 });
 

@@ -4,7 +4,7 @@ import { ExcerptError } from "../../client/bcs.ts";
 import { excerptIn, summaryIn, wantedOf } from "../../client/excerpt.ts";
 import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
-import { makeExcerpt, readExcerpt } from "../../src/ledger/proof/excerpt.ts";
+import { readExcerpt, readToExtract } from "../../src/ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import type { ReadFact } from "../../src/log/fact.ts";
 import { genuineCheckpoint, genuineFiles } from "../genuine.ts";
@@ -20,7 +20,7 @@ type Sample = {
 const sampleOf = async (raw: RawCheckpoint): Promise<Sample> => {
   const { transactions } = decodeCheckpoint(raw);
   const all = new Set(transactions.keys());
-  const bytes = await makeExcerpt(raw, all);
+  const bytes = await readToExtract(raw, () => false).excerptOf(all);
   const types = transactions.flatMap(({ events, outputObjects, removedObjects }) =>
     [...events, ...outputObjects, ...removedObjects].map(({ type }) => type.slice(0, 66)),
   );

@@ -37,7 +37,7 @@ beforeAll(async () => {
   const dir = join(path, "ledger");
   const chain = await writeDemoLedger({
     ...{ dir, checkpoints: CHECKPOINTS, seed: 5, format: "chk", epochLength: 100 },
-    ...{ noise: 0, actionsPerCheckpoint: 160, investors: 200 },
+    ...{ noise: 0, actionsPerCheckpoint: 160, investors: 200, commitsFrom: 0n },
   });
   const [{ coinType } = { coinType: "" }] = chain.coinTypes;
   const database = await freshDatabase();

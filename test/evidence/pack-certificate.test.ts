@@ -38,6 +38,8 @@ import { filesIn, manifestOf, signAnew } from "./packs.ts";
 
 const COUNT = 400;
 const LATE = { first: 70, last: 110 };
+/** Where summaries begin to commit to objects, as the network's did with protocol 125. */
+const COMMITS_FROM = 40;
 
 const running = new AsyncDisposableStack();
 const masterKey = randomBytes(32).toString("base64");
@@ -52,12 +54,15 @@ let raws: readonly RawCheckpoint[];
 let facts: readonly ReadFact[];
 let honest: TestDatabase;
 
-/** A deployment that reads the ledger without these transactions. */
-const deployment = async (hidden: ReadonlySet<string> = new Set()): Promise<TestDatabase> => {
+/** A deployment that reads the ledger up to a checkpoint, without these transactions. */
+const deployment = async (
+  hidden: ReadonlySet<string> = new Set(),
+  through = COUNT - 1,
+): Promise<TestDatabase> => {
   const database = await freshDatabase();
   running.defer(() => database.close());
   const following = await follow(database, { ...chain, hidden });
-  await following.append(raws);
+  await following.append(raws.slice(0, through + 1));
   await following.project(1_000);
   return database;
 };
@@ -66,7 +71,8 @@ beforeAll(async () => {
   folder = running.use(await temporaryFolder()).path;
   ledger = join(folder, "ledger");
   const options = { checkpoints: COUNT, seed: 11, format: "chk", epochLength: 50 } as const;
-  const written = await writeDemoLedger({ dir: ledger, ...options });
+  const commitsFrom = BigInt(COMMITS_FROM);
+  const written = await writeDemoLedger({ dir: ledger, ...options, commitsFrom });
   chain = written;
   coins = written.coinTypes.map((one) => one.coinType);
   coinType = coins[2] ?? "";
@@ -216,7 +222,18 @@ const hideable = (isNext: (next: bigint | undefined) => boolean) => {
     if (checkpoint <= BigInt(LATE.first) || checkpoint > BigInt(LATE.last)) continue;
     const isInRange = (next: bigint | undefined) => next !== undefined && next <= LATE.last;
     const isLeft = own.every((one) => taken.includes(one) || !isInRange(nextOf(one)));
-    if (isAlone && isLeft && taken.length === 1 && taken.every((one) => isNext(nextOf(one)))) {
+    // Beside another change of it in its checkpoint, the summary would show that it is missing.
+    const isOnly = !changes.some(
+      (one) =>
+        one.objectId === objectId && one.checkpoint === checkpoint && one.txDigest !== txDigest,
+    );
+    if (
+      isAlone &&
+      isOnly &&
+      isLeft &&
+      taken.length === 1 &&
+      taken.every((one) => isNext(nextOf(one)))
+    ) {
       return { txDigest, objectId };
     }
   }
@@ -239,13 +256,31 @@ test("a pack shows chains, closure and conservation by its facts, and names whos
       ran.stdout,
     ) ?? [];
   expect(Number(shown)).toBeGreaterThan(10);
+  const sets =
+    /by: object sets: (\d+) of the token's (\d+) live objects were left in this very version by their checkpoints, as the summaries of (\d+) of these commit to/.exec(
+      ran.stdout,
+    );
+  const [, committed, live, summaries] = sets ?? [];
+  expect(Number(committed)).toBeGreaterThan(10);
+  expect(Number(committed)).toBeLessThan(Number(live));
+  const { files } = await manifestOf(join(folder, "whole"));
+  const proofs = Object.keys(files).filter((file) => file.startsWith("objects/"));
+  expect(proofs.length).toBe(Number(summaries));
+  expect(proofs.every((file) => Number(/\d+/.exec(file)?.[0]) >= COMMITS_FROM)).toBe(true);
+  // Some were left before summaries committed to objects, and changed by nothing since.
+  expect(ran.stdout).toMatch(
+    /not shown: that nothing touched \d+ of these later in the very checkpoint that left them so: its summary is of before protocol 125, not committed to objects/,
+  );
+  const byLast = Number(
+    /For (\d+), which no later checkpoint shows, that is the last/.exec(ran.stdout)?.[1] ?? 0,
+  );
   expect(ran.stdout).toContain(
-    `not shown: that nothing up to checkpoint 110 touched the other ${Number(of) - Number(shown)} live objects after their last version here: no node was asked, so it is the word of the deployment alone. --source reads the checkpoints again`,
+    `not shown: that nothing up to checkpoint 110 touched the other ${Number(of) - Number(shown) - byLast} live objects after their last version here: no node was asked, so it is the word of the deployment alone. --source reads the checkpoints again`,
   );
   const inClient = await byClient(join(folder, "whole"));
   const complete = ran.stdout
     .split("\n")
-    .filter((line) => / (?:chains|closure|heads): /.test(line));
+    .filter((line) => / (?:chains|closure|heads|object sets): /.test(line));
   for (const line of complete) expect(inClient).toContain(line.replace(/^ *by: /, ""));
   expect(inClient).toMatch(/^null\n/);
   for (const said of await byPython(join(folder, "whole"))) {
@@ -255,6 +290,8 @@ test("a pack shows chains, closure and conservation by its facts, and names whos
     for (const count of counts(said) ?? []) expect(counts(inClient)).toContain(count);
     expect(counts(said)?.length).toBeGreaterThanOrEqual(4);
     expect(said).toContain(`heads: ${shown} of ${of} live objects were next changed later`);
+    expect(said).toContain(`object sets: ${committed} of ${live} live objects were left in this`);
+    expect(said).toContain("not committed to objects");
     expect(said).toContain("after their last version here: the word of the deployment alone");
     expect(said).toContain("not shown: that validators signed the checkpoints of these facts");
   }
@@ -315,6 +352,78 @@ test("an operator who drops a transaction in the middle of a chain cannot make a
   expect(code).toBe(1);
   expect(stderr).toContain(`found the object ${objectId} in version`);
   expect(stderr).toContain("a checkpoint between is missing");
+});
+
+/** A transaction that alone changes its object, which others changed in the same checkpoint before. */
+const lastOnItsObject = () => {
+  const changes = facts.filter(isChange);
+  for (const [txDigest, [own, ...others]] of Map.groupBy(changes, (one) => one.txDigest)) {
+    if (own?.kind !== "object" || others.length > 0 || own.checkpoint < COMMITS_FROM) continue;
+    const { checkpoint, transaction, objectId } = own;
+    const beside = changes.filter(
+      (one) => one.objectId === objectId && one.checkpoint === checkpoint && one !== own,
+    );
+    if (beside.length > 0 && beside.every((one) => one.transaction < transaction)) {
+      return { txDigest, transaction, at: Number(checkpoint) };
+    }
+  }
+  return expect.fail("the demo ledger has no such transaction");
+};
+
+test("the last transaction on an object, cut out of its checkpoint, is missed by what the summary commits to", async () => {
+  const { txDigest, transaction, at } = lastOnItsObject();
+  const range = { first: at - 5, last: at };
+  const file = `objects/${at}.bin`;
+  // The program refuses to make it from a log without the transaction.
+  const hiding = await deployment(new Set([txDigest]), at);
+  const { code, stderr } = await tryMaking("cut", hiding, range);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`AuditPackError: ${file}: `)]);
+
+  const honestly = await make("until-cut", honest, range);
+  expect(await byClient(honestly)).toMatch(/For \d+, which no later checkpoint shows, that is/);
+  const proof = await readFile(join(honestly, file));
+  const refused = async (why: string, edit: (copy: string) => Promise<unknown>) => {
+    const copy = await copyOf(honestly);
+    await edit(copy);
+    await signAnew(copy);
+    return { copy: await recertified(copy, () => ({})), why };
+  };
+  const raw = raws[at] ?? expect.fail("no checkpoint");
+  const { excerptOf } = readToExtract(raw, createWanted(chain.packages));
+  const own = facts.filter((fact) => fact.checkpoint === BigInt(at) && fact.txDigest !== txDigest);
+  const before = new Set(own.map((fact) => fact.transaction));
+  expect(before.has(transaction)).toBe(false);
+  const elsewhere = `${file}: does not lead to what the checkpoint's summary commits to: the checkpoint left object`;
+  const other = Object.keys((await manifestOf(honestly)).files).find(
+    (path) => path.startsWith("objects/") && path !== file,
+  );
+  const forgeries = await Promise.all([
+    refused(elsewhere, async (copy) =>
+      writeFile(join(copy, "checkpoints", `${at}.binpb`), await excerptOf(before)),
+    ),
+    refused(`${file}: is missing`, (copy) => rm(join(copy, file))),
+    refused(`${file}: `, (copy) => cp(join(copy, other ?? "none"), join(copy, file))),
+    refused(elsewhere, (copy) => {
+      const changed = Buffer.from(proof);
+      const hashAt = proof.indexOf(0) + 1;
+      changed[hashAt] = (changed[hashAt] ?? 0) ^ 1;
+      return writeFile(join(copy, file), changed);
+    }),
+    refused(`${file}: is no proof of these objects`, (copy) =>
+      writeFile(join(copy, file), Buffer.concat([proof, Buffer.of(0)])),
+    ),
+    refused("objects/1.bin: proves no live object", (copy) =>
+      writeFile(join(copy, "objects", "1.bin"), proof),
+    ),
+  ]);
+  const inPython = await byPython(...forgeries.map(({ copy }) => copy));
+  for (const [nth, { copy, why }] of forgeries.entries()) {
+    expect(await byClient(copy)).toContain(why);
+    if (whyNot === null) expect(inPython[nth]).toContain(`1\n${why}`);
+    // The register would have to be another, too: the command finds that first.
+    const said = (await verify(copy)).stderr;
+    expect(said).toContain(nth === 0 ? "AuditPackError: " : why);
+  }
 });
 
 test("a checkpoint taken out of a pack is missed by the next transaction, in command and client", async () => {
@@ -526,7 +635,7 @@ test("what `prove complete` prints goes into a pack, and other files do not", as
 test("a pack of which every fact is left out is refused, for it has no treasury", async () => {
   const copy = await copyOf(join(folder, "whole"));
   for (const path of Object.keys((await manifestOf(copy)).files)) {
-    if (/^(later|checkpoints)\//.test(path)) await rm(join(copy, path));
+    if (/^(later|checkpoints|objects)\//.test(path)) await rm(join(copy, path));
   }
   // The last one of an epoch, and those of the registers.
   for (const at of [49, LATE.first, LATE.last]) {

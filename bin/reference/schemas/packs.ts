@@ -43,7 +43,7 @@ const FIXED = [
   "role-events.ndjson",
 ];
 const EXCERPT = "(?:checkpoints|epochs)/(?:0|[1-9][0-9]{0,17})\\.binpb";
-const WITH_LATER = EXCERPT.replace("epochs", "epochs|later");
+const WITH_LATER = `${EXCERPT.replace("epochs", "epochs|later")}|objects/(?:0|[1-9][0-9]{0,17})\\.bin`;
 
 /** Exactly these paths, and excerpts. */
 const filesOf = (fixed: readonly string[], excerpt = EXCERPT) => {

@@ -4,8 +4,9 @@ import hashlib
 import re
 
 from .certificate import PATH
-from .excerpts import said_by
+from .excerpts import read
 from .forms import Refused, refuse, stop_at
+from .object_sets import prove
 
 TREASURY, TOKEN = "controlled_treasury::ControlledTreasury", "shared_token::SharedToken"
 GRANT = "timelock::Timelock"
@@ -46,17 +47,22 @@ def coin_of(type_name):
     return None
 
 
-def numbers(files, folder):
-    return sorted(int(path[len(folder) + 1 : -6]) for path in files if re.fullmatch(folder + "/[0-9]+[.]binpb", path))
+def numbers(files, folder, ending="binpb"):
+    found = (re.fullmatch(f"{folder}/([0-9]+)[.]{ending}", path) for path in files)
+    return sorted(int(one[1]) for one in found if one)
+
+
+def content(files, path):
+    with files[path][1]() as file:
+        return file.read()
 
 
 def facts_in(files, folder, number, manifest):
-    """Facts of the pack's token in an excerpt. Raises Refused."""
+    """Facts of the pack's token in an excerpt, the objects left, the commitment to them. Raises Refused."""
     path = f"{folder}/{number}.binpb"
-    with files[path][1]() as file:
-        excerpt = file.read()
+    excerpt = content(files, path)
     try:
-        says = said_by(str(number), manifest["packages"], excerpt)
+        says, left, object_set = read(str(number), manifest["packages"], excerpt)
     except (Refused, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         refuse(f"is no excerpt: {error}", path)
     for mark in (manifest["first"], manifest["last"]):
@@ -64,7 +70,8 @@ def facts_in(files, folder, number, manifest):
             says["digest"], says["timestampMs"],
         ]:
             refuse(f"has digest {says['digest']} and time {says['timestampMs']}, not as the manifest says", path)
-    return path, [fact for fact in says["facts"] if coin_of(fact["type"]) == manifest["coinType"]]
+    facts = [fact for fact in says["facts"] if coin_of(fact["type"]) == manifest["coinType"]]
+    return path, facts, left, object_set
 
 
 def follow(path, fact, left):
@@ -83,6 +90,7 @@ class Counted:
 
     def __init__(self, files, manifest):
         self.live, self.objects, self.amounts, self.owners = {}, set(), {}, {}
+        self.left, self.sets = {}, {}  # checkpoint and digest of each object, commitment of each checkpoint
         self.made = 0
         self.versions = self.transactions = self.checkpoints = self.supply = self.held = 0
         self.fault = None
@@ -91,7 +99,8 @@ class Counted:
             if int(mark["checkpoint"]) not in listed:
                 refuse("is missing", f"checkpoints/{mark['checkpoint']}.binpb")
         for number in listed:
-            path, facts = facts_in(files, "checkpoints", number, manifest)
+            path, facts, left, self.sets[number] = facts_in(files, "checkpoints", number, manifest)
+            self.left.update((key, (number, *one)) for key, one in left.items())
             if number > int(manifest["last"]["checkpoint"]):
                 refuse("is beyond the last checkpoint", path)
             self._add(path, number, facts)
@@ -148,6 +157,26 @@ class Counted:
             self.held += change
             self.owners[key] = f"0x{contents[32:64].hex()}"
 
+    def heads(self, files, still_open, last):
+        """How many live objects and checkpoints are proven; of open ones, those of the last, and not committed."""
+        proven, by_last, uncommitted = {}, 0, 0
+        for key in self.live:
+            number, version, digest = self.left[key]
+            if self.sets[number] is None:
+                uncommitted += key in still_open
+                continue
+            proven.setdefault(number, []).append((key, int(version), digest))
+            by_last += key in still_open and number == last
+        for number in numbers(files, "objects", "bin"):
+            if number not in proven:
+                refuse("proves no live object", f"objects/{number}.bin")
+        for number, left in proven.items():
+            path = f"objects/{number}.bin"
+            if path not in files:
+                refuse("is missing", path)
+            prove(path, self.sets[number], left, content(files, path))
+        return sum(map(len, proven.values())), len(proven), by_last, uncommitted
+
     def compare(self, certificate, last):
         """Refuses a certificate, or a last register, that counts otherwise."""
         treasuries = sum(name == TREASURY for _, name in self.live.values())
@@ -190,16 +219,17 @@ class Counted:
 def shown(files, manifest, certificate, last):
     """What facts and certificate show, and what is left. Raises Refused."""
     counted = Counted(files, manifest)
-    counted.compare(certificate, last)
     left = {key: version for key, (version, name) in counted.live.items() if name not in METADATA}
     live = len(left)
     for number in numbers(files, "later"):
-        path, facts = facts_in(files, "later", number, manifest)
+        path, facts, _, _ = facts_in(files, "later", number, manifest)
         if number <= int(manifest["last"]["checkpoint"]):
             refuse("is not beyond the last checkpoint", path)
         for fact in facts:
             if fact["kind"] != "event" and fact["objectId"] in left:
                 follow(path, fact, left.pop(fact["objectId"]))
+    proven, sets, by_last, uncommitted = counted.heads(files, left, int(manifest["last"]["checkpoint"]))
+    counted.compare(certificate, last)
     by = [
         f"chains: each of the token's {len(counted.objects)} objects goes through {counted.versions} versions without a "
         "gap, from its creation to its end or its last version here",
@@ -212,6 +242,12 @@ def shown(files, manifest, certificate, last):
         by.insert(1, f"closure: each of the {counted.transactions} transactions fits the profile {PROFILE}")
     if len(left) < live:
         by.append(f"heads: {live - len(left)} of {live} live objects were next changed later, in this very version")
+    if proven:
+        by.append(
+            f"object sets: {proven} of {len(counted.live)} live objects were left in this very version by their "
+            f"checkpoints, as the summaries of {sets} of these commit to; {by_last} that no later checkpoint shows by "
+            "the last one"
+        )
     served = [f"{one['source']} ({one['as']}, {one['at']})" for one in certificate["heads"]["served"]]
     missing = [
         "that validators signed the checkpoints of these facts: not checked",
@@ -224,9 +260,14 @@ def shown(files, manifest, certificate, last):
         "shows an upgrade that was hidden; the deployment says so"
     )
     missing += [f"as {PATH} says, it rests on somebody's word: {what}" for what in certificate["onFaith"]]
-    if left:
+    if uncommitted:
         missing.append(
-            f"that nothing touched {len(left)} live objects after their last version here: the word of "
+            f"that nothing touched {uncommitted} live objects later in the very checkpoint that left them so: its "
+            "summary is of before protocol 125, not committed to objects"
+        )
+    if len(left) > by_last:
+        missing.append(
+            f"that nothing touched {len(left) - by_last} live objects after their last version here: the word of "
             f"{' and '.join(served) or 'the deployment alone'}"
         )
     return by, missing

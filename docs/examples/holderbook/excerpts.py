@@ -235,6 +235,11 @@ def bcs_in(value):
 
 def said_by(checkpoint, packages, excerpt):
     """What an excerpt proves: the summary's digest, time and transactions, and the facts in their order."""
+    return read(checkpoint, packages, excerpt)[0]
+
+
+def read(checkpoint, packages, excerpt):
+    """What `said_by` gives; version and digest of each object left live; the commitment to all that were written."""
     parts = message(excerpt, {1, 3, 4, 5, 6, 7}, repeated={6})
     if not parts.keys() >= {1, 3, 4, 5, 7} or str(parts[1]) != checkpoint:
         refuse("lacks a part, or is of another checkpoint")
@@ -246,24 +251,26 @@ def said_by(checkpoint, packages, excerpt):
     if signature.keys() != {1, 2, 3} or len(parts.get(6, [])) != len(contents["transactions"]):
         refuse("has no signature, or other transactions than the contents name")
     objects = [bcs_in(one) for one in message(parts[7], {1}, repeated={1}).get(1, [])]
-    found = []
+    found, left = [], {}
     for at, (value, listed) in enumerate(zip(parts.get(6, []), contents["transactions"])):
         if value == b"":
             continue
         head = {"checkpoint": checkpoint, "transaction": str(at), "timestampMs": str(summary["time"])}
-        found += facts_of(message(value, {2, 4, 5}), listed, objects, head, packages)
+        found += facts_of(message(value, {2, 4, 5}), listed, objects, head, packages, left)
     if objects:
         refuse("has an object that no transaction wrote")
     previous = summary["previous"]
-    return {
+    object_set = next((digest for kind, digest in summary["commitments"] if kind == 1), None)
+    says = {
         "digest": base58(digest("CheckpointSummary", summary_bcs)), "contentDigest": base58(summary["content"]),
         "previousDigest": previous and base58(previous), "epoch": str(summary["epoch"]),
         "timestampMs": str(summary["time"]), "transactions": [base58(one[0]) for one in contents["transactions"]],
         "facts": found,
     }
+    return says, left, object_set
 
 
-def facts_of(parts, listed, objects, head, packages):
+def facts_of(parts, listed, objects, head, packages, left):
     transaction, effects_bcs = bcs_in(parts[2]), bcs_in(parts[4])
     if digest("TransactionData", transaction) != listed[0] or digest("TransactionEffects", effects_bcs) != listed[1]:
         refuse("has another transaction than the contents name")
@@ -286,6 +293,9 @@ def facts_of(parts, listed, objects, head, packages):
         if not objects:
             refuse("lacks an object")
         bcs = objects.pop(0)
+        left.pop(object_id, None)
+        if not is_removed:
+            left[object_id] = version, hash
         if hash is not None and digest("Object", bcs) != hash:
             refuse(f"has another object {object_id}")
         (is_package, value), _, _, _ = whole(OBJECT, bcs)

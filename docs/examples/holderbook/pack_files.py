@@ -149,7 +149,9 @@ def _required(version):
 def _manifest_form(manifest):
     version = manifest.get("version") if isinstance(manifest, dict) else None
     known = _required(version)
-    is_excerpt = lambda path: EXCERPT.fullmatch(path) is not None and (version == 4 or not path.startswith("later/"))
+    is_excerpt = lambda path: EXCERPT.fullmatch(path) is not None and (
+        version == 4 or not path.startswith(("later/", "objects/"))
+    )
     form = {1: MANIFEST, 4: MANIFEST_4}.get(version, MANIFEST_2)
     return {**form, "files": each(lambda path: path in known or is_excerpt(path), FILE, 1_000_000)}
 

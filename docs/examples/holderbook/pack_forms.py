@@ -9,7 +9,7 @@ LONGEST = {  # bytes of each file that every pack has; acts from version 3 on, a
     "acts.ndjson": 2**26, "certificate.json": 2**20,
 }
 LONGEST_EXCERPT = 2**26
-EXCERPT = re.compile("(checkpoints|epochs|later)/(0|[1-9][0-9]{0,17})[.]binpb")
+EXCERPT = re.compile("((checkpoints|epochs|later)/(0|[1-9][0-9]{0,17})[.]binpb|objects/(0|[1-9][0-9]{0,17})[.]bin)")
 LONGEST_LINE, LONGEST_ROW = 2**19, 2**21
 
 def each(name, form, most):

@@ -5,6 +5,7 @@
  */
 
 import type { CompletenessCertificate } from "../../../client/completeness.ts";
+import type { Reference } from "../../../client/object-set.ts";
 import {
   certificateIn,
   compareCertificate,
@@ -13,11 +14,13 @@ import {
 import { PackCounts, PackLater, PackVersions } from "../../../client/pack-chains.ts";
 import type { PackFiles } from "../../../client/pack-files.ts";
 import type { ActLine } from "../../../client/pack-forms.ts";
+import { PackHeads } from "../../../client/pack-heads.ts";
 import { jsonLines } from "../../../client/pack-lines.ts";
 import { LONGEST_ROW } from "../../../client/pack-tables.ts";
 import type { Tier } from "../../../client/pack-verdict.ts";
 import { isSigned } from "../../audit/sequence/deployment-key.ts";
 import { readExcerpt } from "../../ledger/proof/excerpt.ts";
+import type { ObjectReference } from "../../ledger/proof/object-set.ts";
 import { createWanted, factsOf } from "../../ledger/reading/facts.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";
 import { capTableJson } from "../../projections/cap-table-json.ts";
@@ -122,6 +125,7 @@ export const checkContents = async (
   const chain = isWhole ? new PackChain(marks) : null;
   const certificate = head.version < 4 ? null : await certificateIn(pack, head, isSigned);
   const counts = new PackCounts();
+  const heads = new PackHeads();
   const opening = new PackOpening(coinType, first.sequence);
   let items = 0;
   // A whole opening is folded from facts and compared at the end.
@@ -163,12 +167,13 @@ export const checkContents = async (
   }
   const provenIn = async (folder: typeof CHECKPOINTS | typeof LATER, sequence: bigint) => {
     const file = excerptFile(folder, sequence);
-    const { certified, checkpoint } = await reading(file, async () =>
+    const { certified, checkpoint, written } = await reading(file, async () =>
       readExcerpt(sequence, await excerptBytes(pack, file), wanted),
     );
     await signatures.prove(file, certified);
     const mark = { sequence, digest: checkpoint.digest, timestampMs: checkpoint.timestampMs };
-    return { file, mark, facts: factsOf(checkpoint).filter((fact) => fact.coinType === coinType) };
+    const facts = factsOf(checkpoint).filter((fact) => fact.coinType === coinType);
+    return { file, mark, facts, written, objectSet: certified.objectSet };
   };
 
   /** What the certificate adds. The committees go on from the last register's. */
@@ -180,7 +185,8 @@ export const checkContents = async (
       if (sequence <= last.sequence) throw packError(file, "is not beyond the last checkpoint");
       await reading(file, () => later.meet(facts));
     }
-    const found = { counted: counts.counted, live, later: later.later };
+    const left = await heads.prove(pack, live, later, last.sequence);
+    const found = { counted: counts.counted, live, later: later.later, left };
     const { totalSupply } = table.head;
     await compareCertificate(of, found, {
       totalSupply: totalSupply === null ? null : `${totalSupply}`,
@@ -192,9 +198,12 @@ export const checkContents = async (
   };
 
   for (const sequence of sequences) {
-    const { file, mark, facts } = await provenIn(CHECKPOINTS, sequence);
+    const { file, mark, facts, written, objectSet } = await provenIn(CHECKPOINTS, sequence);
     chain?.add(mark, facts);
-    if (certificate !== null) counts.add(sequence, facts);
+    if (certificate !== null) {
+      counts.add(sequence, facts);
+      heads.add(sequence, objectSet, leftIn(facts, written));
+    }
     if (sequence <= first.sequence) {
       totals.openingCheckpoints += 1;
       totals.openingFacts += facts.length;
@@ -250,6 +259,18 @@ export const checkContents = async (
   const missing = firstRegister === undefined ? first : last;
   throw packError(excerptFile(CHECKPOINTS, missing.sequence), "is missing");
 };
+
+/** The objects of these facts, as the checkpoint left them. */
+const leftIn = (
+  facts: readonly Fact[],
+  written: ReadonlyMap<string, ObjectReference>,
+): readonly Reference[] =>
+  facts.flatMap((fact) => {
+    if (fact.kind !== "object") return [];
+    const { objectId, version } = fact;
+    const left = written.get(objectId);
+    return left?.version === version ? [{ objectId, version, digest: left.digest }] : [];
+  });
 
 /** Only compares the signer's claim: an entry of its sequence, kept elsewhere, binds it. */
 const assertChain = ({ coinChain = null }: PackHead, chain: PackChain | null): void => {

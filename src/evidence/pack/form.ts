@@ -22,6 +22,7 @@ export const CHECKPOINTS = "checkpoints";
 export const EPOCHS = "epochs";
 /** Checkpoints beyond the last register, which found its objects unchanged. */
 export const LATER = "later";
+export { OBJECTS, proofFile } from "../../../client/pack-heads.ts";
 
 export const excerptFile = (
   folder: typeof CHECKPOINTS | typeof EPOCHS | typeof LATER,
@@ -42,7 +43,7 @@ export const markIn = ({ checkpoint, digest, timestampMs }: PackMark): Checkpoin
   timestampMs: BigInt(timestampMs),
 });
 
-/** Limit of a pack; a checkpoint has at most two. */
+/** Limit of a pack; a checkpoint has at most three. */
 const MOST_FILES = 1_000_000;
 
 /** Least bytes of a file's manifest entry. */

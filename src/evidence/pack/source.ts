@@ -3,16 +3,24 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
-import { type CertifiedSummary, readCertified } from "../../ledger/proof/certificate.ts";
+import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
 import type { Committee } from "../../ledger/proof/committee.ts";
-import { makeExcerpt, summaryExcerpt } from "../../ledger/proof/excerpt.ts";
+import { readToExtract, summaryExcerpt } from "../../ledger/proof/excerpt.ts";
 import { CommitteeError } from "../../ledger/proof/proof-errors.ts";
 import { committeeAfter, createProver } from "../../ledger/proof/prover.ts";
 import { endOfEpoch } from "../../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import type { CoinTransactions } from "../../log/coin-facts.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { CHECKPOINTS, EPOCHS, excerptFile, FILES, LATER, type PackHead } from "./form.ts";
+import {
+  CHECKPOINTS,
+  EPOCHS,
+  excerptFile,
+  FILES,
+  LATER,
+  type PackHead,
+  proofFile,
+} from "./form.ts";
 
 /**
  * The source lacks a checkpoint that the pack needs. Nothing was written. Give a source that
@@ -71,8 +79,8 @@ async function* fetched(
 }
 
 /**
- * Writes excerpts of ascending checkpoints, the initial committee, and the ends of epochs between,
- * verifying every signature.
+ * Writes excerpts of ascending checkpoints, proofs of the live objects that they left, the initial
+ * committee, and the ends of epochs between, verifying every signature.
  * @param given the initial committee; default: as named by the epoch before the first checkpoint
  * @throws PackSourceError (stop), CommitteeError (stop), CertificateError, TrustNotReachedError
  * (both retry)
@@ -84,12 +92,15 @@ export const writeExcerpts = async (
     given,
     wanted,
     last,
+    heads,
   }: {
     readonly source: CheckpointSource;
     readonly given: Committee | undefined;
     readonly wanted: AsyncIterable<CoinTransactions>;
     /** The last register's checkpoint. */
     readonly last: bigint;
+    /** Versions of live objects, to prove where a checkpoint commits to what it left. */
+    readonly heads: ReadonlyMap<string, bigint>;
   },
   signal: AbortSignal,
 ): Promise<PackHead["trust"]> => {
@@ -117,7 +128,7 @@ export const writeExcerpts = async (
   };
 
   for await (const { raw, transactions } of fetched(source, wanted, signal)) {
-    const certified = readCertified(raw);
+    const { certified, objects, excerptOf } = readToExtract(raw, () => false);
     const { sequence, epoch } = certified.header;
     begun ??= await begin(certified);
     const { prover } = begun;
@@ -128,8 +139,12 @@ export const writeExcerpts = async (
       before = end.header.sequence;
     }
     prover.prove(certified);
-    const bytes = await makeExcerpt(raw, new Set(transactions));
+    const bytes = await excerptOf(new Set(transactions));
     await write(excerptFile(sequence > last ? LATER : CHECKPOINTS, sequence), bytes);
+    const left = objects?.objects.filter(({ id, version }) => heads.get(id) === version) ?? [];
+    if (objects !== null && left.length > 0) {
+      await write(proofFile(sequence), objects.prove(new Set(left.map(({ id }) => id))));
+    }
     before = sequence - 1n > before ? sequence - 1n : before;
   }
   signal.throwIfAborted();

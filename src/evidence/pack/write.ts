@@ -52,6 +52,7 @@ import {
   filesOf,
   hashed,
   LATER,
+  OBJECTS,
   openFiles,
   type PackHead,
 } from "./form.ts";
@@ -98,7 +99,7 @@ export const writePack = (
     const { first, last, packages, opening, holderNames, certificate } = request;
     const { chainId } = await readMeta(database.db);
     if (chainId === null) throw new ChainUnknownError();
-    for (const name of ["first", "last", CHECKPOINTS, EPOCHS, LATER])
+    for (const name of ["first", "last", CHECKPOINTS, EPOCHS, LATER, OBJECTS])
       await mkdir(join(folder, name));
     const state = await stateAt(database, first);
     const lines = (file: string, texts: Iterable<string> | AsyncIterable<string>) =>
@@ -118,6 +119,7 @@ export const writePack = (
         given: request.committee,
         wanted: wantedOf(database, request, state),
         last: last.mark.sequence,
+        heads: certificate === undefined ? new Map() : await headsAt(database, last),
       },
       signal,
     );
@@ -195,6 +197,18 @@ const stateAt = async (
     ...roles.map((range): StateItem => ({ kind: "role", range })),
   ];
 };
+
+/** Versions of the coin's live objects. */
+const headsAt = async (
+  { sql }: Database,
+  { coinType, mark: { sequence } }: TableOf,
+): Promise<ReadonlyMap<string, bigint>> =>
+  new Map(
+    (await objectsOfCoin(sql, coinType, sequence)).map(({ objectId, version }) => [
+      objectId,
+      version,
+    ]),
+  );
 
 /**
  * The pack's checkpoints: those that made the first register, both ends, all between, and with a

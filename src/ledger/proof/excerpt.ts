@@ -7,11 +7,16 @@
  */
 import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
 import { CheckpointDecodeError, Cursor } from "../decode/cursor.ts";
-import { decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
+import { decodeExcerpt, type Wanted } from "../decode/decode.ts";
 import { readEffects } from "../decode/effects.ts";
 import { type Claim, refusing, type Verifier } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "./certificate.ts";
-import { decodeCommitted } from "./object-set.ts";
+import {
+  decodeCommitted,
+  type ObjectReference,
+  type ObjectSet,
+  WrittenObjects,
+} from "./object-set.ts";
 import { CertificateError } from "./proof-errors.ts";
 
 type Part = { readonly bcs: { readonly value: Uint8Array } };
@@ -29,30 +34,12 @@ const partOf = (value: Uint8Array): Part => ({ bcs: { value } });
 /** Inputs that a transaction changed are left out. */
 const refuse = refusing(false);
 
-/**
- * Creates an excerpt of these transactions (by index), checking every digest.
- * @throws CheckpointDecodeError (retry), CertificateError (retry) without signature
- */
-export const makeExcerpt = async (
-  raw: RawCheckpoint,
-  transactions: ReadonlySet<number>,
-): Promise<Uint8Array> => {
-  const parts = collectParts();
-  const { transactions: all } = decodeWith(raw, {
-    inputs: false,
-    claim: (cursor, claim) => {
-      if (claim.transaction !== null && !transactions.has(claim.transaction)) return;
-      refuse.claim(cursor, claim);
-      parts.add(cursor, claim);
-    },
-  });
-  return encode(readCertified(raw), parts.excerpt(all.length));
-};
-
 /** A checkpoint with the means to make an excerpt of it. */
 type Extractable = {
   readonly certified: CertifiedSummary;
   readonly checkpoint: Checkpoint;
+  /** What its summary commits to; null before protocol 125. */
+  readonly objects: ObjectSet | null;
   /** @throws CertificateError (retry) without signature */
   excerptOf(transactions: ReadonlySet<number>): Promise<Uint8Array>;
 };
@@ -71,10 +58,11 @@ export const readToExtract = (raw: RawCheckpoint, wanted: Wanted): Extractable =
       claims.push(claim);
     },
   };
-  const { certified, checkpoint } = decodeCommitted(raw, collecting, wanted);
+  const { certified, checkpoint, objects } = decodeCommitted(raw, collecting, wanted);
   return {
     certified,
     checkpoint,
+    objects,
     excerptOf: (transactions) => {
       const cursor = new Cursor(raw.bytes, raw.sequence);
       const parts = collectParts();
@@ -150,6 +138,8 @@ type ReadExcerpt = {
   readonly checkpoint: Checkpoint;
   /** Input versions by transaction index and object id; created objects have none. */
   readonly versionsBefore: ReadonlyMap<number, ReadonlyMap<string, bigint>>;
+  /** What its transactions wrote, by id, as the last of them left it. */
+  readonly written: ReadonlyMap<string, ObjectReference>;
 };
 
 /** An excerpt may have no unread bytes. */
@@ -186,6 +176,7 @@ export const readExcerpt = async (
 ): Promise<ReadExcerpt> => {
   const parts = collectParts();
   const versionsBefore = new Map<number, ReadonlyMap<string, bigint>>();
+  const written = new WrittenObjects();
   const raw: RawCheckpoint = { sequence, encoding: "protobuf", bytes };
   const checkpoint = decodeExcerpt(raw, wanted, {
     inputs: false,
@@ -194,7 +185,9 @@ export const readExcerpt = async (
       parts.add(cursor, claim);
       const { of, transaction, start, end } = claim;
       if (of !== "TransactionEffects" || transaction === null) return;
-      const { inputs } = cursor.part(() => "effects", start, end, readEffects);
+      const effects = cursor.part(() => "effects", start, end, readEffects);
+      written.add(cursor, effects);
+      const { inputs } = effects;
       const versions = inputs.map(
         ({ idAt, versionAt }) => [cursor.address(idAt), cursor.u64At(versionAt)] as const,
       );
@@ -204,5 +197,5 @@ export const readExcerpt = async (
   const certified = readCertified(raw);
   const made = await encode(certified, parts.excerpt(checkpoint.transactions.length));
   assertWhole(made, bytes, sequence);
-  return { certified, checkpoint, versionsBefore };
+  return { certified, checkpoint, versionsBefore, written: written.objects };
 };

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { bcs } from "@mysten/sui/bcs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { ExcerptError } from "../../../client/bcs.ts";
+import { assertLeft, type Reference } from "../../../client/object-set.ts";
 import { walkBack } from "../../../src/audit/complete/object-walk.ts";
 import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
 import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
@@ -16,9 +18,6 @@ import {
   decodeCommitted,
   type ObjectReference,
   ObjectSet,
-  ObjectSetError,
-  verifyInclusion,
-  verifyNonInclusion,
 } from "../../../src/ledger/proof/object-set.ts";
 import { createVerifier } from "../../../src/ledger/proof/prover.ts";
 import { GENUINE_FOLDER, genuineCheckpoint } from "../../genuine.ts";
@@ -49,6 +48,12 @@ const objectOf = (number: number, version = 1n): ObjectReference => ({
   digest: new Uint8Array(32).fill(number % 251),
 });
 
+const referenceOf = ({ id, version, digest }: ObjectReference): Reference => ({
+  objectId: id,
+  version,
+  digest,
+});
+
 describe("the genuine checkpoint", () => {
   let set: ObjectSet;
   let commitment: Uint8Array;
@@ -72,33 +77,34 @@ describe("the genuine checkpoint", () => {
     expect(set.objects.length).toBe(1016);
     expect(set.commitment).toEqual(commitment);
     const protobuf = { ...genuine, encoding: "protobuf", bytes: asProtobuf(bytes) } as const;
-    expect(setOf(protobuf)?.root).toEqual(set.root);
+    expect(setOf(protobuf)?.commitment).toEqual(commitment);
   });
 
-  test("each of its objects is proven present, in its own version and digest alone", () => {
+  test("any of its objects are proven as it left them, in their own version and digest alone", () => {
+    const prove = (ids: Iterable<string>) => set.prove(new Set(ids));
+    assertLeft(commitment, set.objects.map(referenceOf), prove(set.objects.map(({ id }) => id)));
     for (const object of set.objects) {
-      const { id } = object;
-      expect(set.find(id)).toBe(object);
-      const proof = set.proveInclusion(id) ?? expect.fail(`no proof of ${id}`);
-      verifyInclusion(commitment, object, proof);
-      expect(set.proveNonInclusion(id)).toBeNull();
+      expect(set.find(object.id)).toBe(object);
+      assertLeft(commitment, [referenceOf(object)], prove([object.id]));
     }
     const object = set.objects[500] ?? expect.fail("no object");
-    const { id } = object;
-    const proof = set.proveInclusion(id) ?? expect.fail(`no proof of ${id}`);
-    const stale = { ...object, version: object.version - 1n };
-    expect(() => verifyInclusion(commitment, stale, proof)).toThrow("does not lead to the root");
-    const other = { ...object, digest: object.digest.map((byte) => byte ^ 1) };
-    expect(() => verifyInclusion(commitment, other, proof)).toThrow(ObjectSetError);
-  });
-
-  test("an object that it did not write is proven absent, below, between and above the others", () => {
-    const between = addressBehind(set.objects[500]?.id ?? "");
-    for (const id of [addressOf(0), between, `0x${"f".repeat(64)}`]) {
-      const proof = set.proveNonInclusion(id) ?? expect.fail(`${id} is there`);
-      verifyNonInclusion(commitment, id, proof);
-      expect(set.proveInclusion(id)).toBeNull();
-    }
+    const own = referenceOf(object);
+    const proof = prove([object.id]);
+    // Ten siblings with a byte each, and the way to the leaf.
+    expect(proof.length).toBe(10 * 33 + 11);
+    const refused = (left: readonly Reference[], bytes: Uint8Array, why: string) =>
+      expect(() => assertLeft(commitment, left, bytes)).toThrow(why);
+    const elsewhere = "does not lead to what the checkpoint's summary commits to";
+    refused([{ ...own, version: own.version - 1n }], proof, elsewhere);
+    refused([{ ...own, digest: own.digest.map((byte) => byte ^ 1) }], proof, elsewhere);
+    refused([{ ...own, objectId: addressBehind(object.id) }], proof, elsewhere);
+    refused([own], prove([set.objects[501]?.id ?? ""]), elsewhere);
+    refused([own], new ObjectSet([object]).prove(new Set([object.id])), elsewhere);
+    refused([own, own], proof, "is no proof of these objects");
+    refused([own], prove([]), "is no proof of these objects");
+    refused([own], Buffer.concat([proof, Buffer.of(0)]), "is no proof of these objects");
+    refused([own], proof.subarray(0, -1), "ends too early");
+    refused([own], Buffer.alloc(100, 1), "is no proof of these objects");
   });
 
   test("effects that leave out an object, or give it another version, are refused though every digest fits", () => {
@@ -114,15 +120,21 @@ describe("the genuine checkpoint", () => {
     expect(readFound(genuine, []).certified.objectSet).toEqual(commitment);
   });
 
-  test("removed objects may be leaves or not; a form that is not known shows nothing, and refuses nothing", () => {
+  test("removed objects are leaves, in the version and with the digest of their removal", () => {
     const { objects, bytes } = withRemoval(genuine);
     const at = Buffer.from(bytes).indexOf(commitment);
-    for (const leaves of [objects, objects.filter(({ digest }) => digest[0] !== 99)]) {
-      const committing = Buffer.from(bytes);
-      committing.set(new ObjectSet(leaves).commitment, at);
-      expect(setOf({ ...genuine, bytes: committing })?.objects).toEqual(leaves);
-    }
-    expect(setOf({ ...genuine, bytes })).toBeNull();
+    const committing = (leaves: readonly ObjectReference[]) => {
+      const own = Buffer.from(bytes);
+      own.set(new ObjectSet(leaves).commitment, at);
+      return { ...genuine, bytes: own };
+    };
+    expect(setOf(committing(objects))?.objects).toEqual(objects);
+    const live = objects.filter(({ digest }) => digest[0] !== 99);
+    expect(live.length).toBe(objects.length - 1);
+    expect(() => setOf(committing(live))).toThrow(
+      "the summary does not commit to the 1016 objects",
+    );
+    expect(() => setOf({ ...genuine, bytes })).toThrow(CheckpointDecodeError);
   });
 
   test("a walk from a version that the checkpoint did not leave ends there", async () => {
@@ -159,96 +171,24 @@ describe("the genuine checkpoint", () => {
 const addressBehind = (id: string): string =>
   `0x${(BigInt(id) + 1n).toString(16).padStart(64, "0")}`;
 
-test("no proof of absence holds for an object of the set, and every other id has one", () => {
-  const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 80 }), { maxLength: 40 });
+test("any objects of a set are proven together, and no others by the same proof", () => {
+  const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 80 }), { minLength: 1, maxLength: 40 });
   fc.assert(
-    fc.property(numbers, fc.integer({ min: 0, max: 81 }), (written, wanted) => {
+    fc.property(numbers, fc.nat(), fc.nat(), (written, chosen, other) => {
       const set = new ObjectSet(written.map((number) => objectOf(number)));
-      const id = addressOf(wanted);
       const { commitment } = set;
-      if (!written.includes(wanted)) {
-        verifyNonInclusion(commitment, id, set.proveNonInclusion(id) ?? expect.fail("no proof"));
-        return;
-      }
-      verifyInclusion(commitment, objectOf(wanted), set.proveInclusion(id) ?? expect.fail("none"));
-      // Whatever two leaves a forger names: none are adjacent around the object, or at an end.
-      const leaves = [null, ...written.filter((number) => number !== wanted)].map((number) => {
-        const path = number === null ? null : set.proveInclusion(addressOf(number))?.path;
-        return number === null || !path ? null : { object: objectOf(number), path };
-      });
-      for (const before of leaves) {
-        for (const after of leaves) {
-          expect(() =>
-            verifyNonInclusion(commitment, id, { root: set.root, before, after }),
-          ).toThrow(ObjectSetError);
-        }
-      }
-    }),
-    { numRuns: 100 },
-  );
-});
-
-describe("a forged proof of absence is refused", () => {
-  const set = new ObjectSet([10, 20, 30, 40, 50].map((number) => objectOf(number)));
-  const { commitment, root } = set;
-  const leaf = (number: number) => {
-    const path = set.proveInclusion(addressOf(number))?.path ?? expect.fail(`no ${number}`);
-    return { object: objectOf(number), path };
-  };
-  const refused = (wanted: number, before: number | null, after: number | null, why: string) =>
-    expect(() =>
-      verifyNonInclusion(commitment, addressOf(wanted), {
-        root,
-        before: before === null ? null : leaf(before),
-        after: after === null ? null : leaf(after),
-      }),
-    ).toThrow(why);
-
-  test("with the neighbours of its neighbours", () => {
-    refused(30, 20, 40, "the two named are not adjacent");
-  });
-
-  test("with an end that is none", () => {
-    refused(10, null, 20, "objects stand below the one named");
-    refused(50, 40, null, "objects stand above the one named");
-    refused(30, null, null, "the checkpoint wrote objects, and none is named");
-  });
-
-  test("with neighbours that do not bracket it", () => {
-    refused(15, 20, 30, `${addressOf(20)} is not below`);
-    refused(35, 20, 30, `${addressOf(30)} is not above`);
-    refused(20, 20, 30, `${addressOf(20)} is not below`);
-  });
-
-  test("with the object itself as its neighbour, in another spelling", () => {
-    const id = addressOf(0xaa);
-    const other = new ObjectSet([objectOf(0xaa), objectOf(0xbb)]);
-    const named = (number: number, spelled: string) => ({
-      object: { ...objectOf(number), id: spelled },
-      path: other.proveInclusion(addressOf(number))?.path ?? expect.fail(`no ${number}`),
-    });
-    const forged = {
-      root: other.root,
-      before: named(0xaa, id.replace("aa", "AA")),
-      after: named(0xbb, addressOf(0xbb)),
-    };
-    expect(() => verifyNonInclusion(other.commitment, id, forged)).toThrow(ObjectSetError);
-  });
-
-  test("with the root of another checkpoint", () => {
-    const other = new ObjectSet([objectOf(10), objectOf(50)]);
-    const proof = other.proveNonInclusion(addressOf(30)) ?? expect.fail("no proof");
-    expect(() => verifyNonInclusion(commitment, addressOf(30), proof)).toThrow(
-      "is of another checkpoint's objects",
-    );
-  });
-
-  test("with an index that its path cannot have", () => {
-    const { object, path } = leaf(10);
-    for (const index of [-1, 0.5, 8, 2 ** 40, Number.NaN]) {
-      expect(() => verifyInclusion(commitment, object, { root, path: { ...path, index } })).toThrow(
-        "does not lead to the root",
+      const left = written.filter((_, at) => at === 0 || (chosen >> (at % 30)) % 2 === 1);
+      const proof = set.prove(new Set(left.map(addressOf)));
+      const references = left.map((number) => referenceOf(objectOf(number)));
+      assertLeft(commitment, references, proof);
+      const at = other % left.length;
+      const forged = references.map((one, place) =>
+        place === at ? { ...one, version: one.version + 1n } : one,
       );
-    }
-  });
+      expect(() => assertLeft(commitment, forged, proof)).toThrow(ExcerptError);
+      const fewer = references.filter((_, place) => place !== at);
+      expect(() => assertLeft(commitment, fewer, proof)).toThrow(ExcerptError);
+    }),
+    { numRuns: 200 },
+  );
 });
