@@ -1,22 +1,24 @@
 // @module-tag thorough
 /** `backfill --guided` as a process of its own, killed at any moment and started again. */
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LOG_CHANNEL } from "../../../src/log/append.ts";
-import { stagedSoFar } from "../../../src/log/guided.ts";
+import { foundAfter, stagedSoFar } from "../../../src/log/guided.ts";
+import { readHighWater } from "../../../src/log/high-water.ts";
 import { logRows } from "../../archive/log-rows.ts";
 import { runCommand } from "../../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
 import { randomFor, rounds, SEED } from "../../random.ts";
 import { startProgram, temporaryFolder } from "../../service/process.ts";
+import { writeCommittee } from "../committee-file.ts";
 import { startListServer } from "../history/list-server.ts";
 import { listedDemo } from "../history/listed-demo.ts";
 
+const CHECKPOINTS = 600;
 const ledger = listedDemo(
   { seed: "killed", foreign: 0.4, noise: 0.3, actionsPerCheckpoint: 0.8, epochLength: 60 },
-  600,
+  CHECKPOINTS,
 );
 const { committee, packages } = ledger.demo;
 const LAST = ledger.newest();
@@ -33,16 +35,10 @@ let onFetch = (): void => undefined;
 beforeAll(async () => {
   const { path } = opened.use(await temporaryFolder());
   node = opened.use(await startListServer(ledger, {}, { onCheckpoint: () => void onFetch() }));
-  const file = join(path, "committee.json");
-  const members = committee.members.map(({ publicKey, stake }) => ({
-    publicKey: Buffer.from(publicKey).toString("base64"),
-    stake: `${stake}`,
-  }));
-  await writeFile(file, JSON.stringify({ epoch: 0, members }));
   settings = {
     LEDGER_SOURCE: `grpc+http://${node.host}`,
     SECURITY_TOKEN_PACKAGES: packages[0] ?? "",
-    COMMITTEE_FILE: file,
+    COMMITTEE_FILE: await writeCommittee(path, committee),
     DATA_DIR: join(path, "data"),
     LOG_LEVEL: "warn",
   };
@@ -53,14 +49,12 @@ const backfill = ({ url }: TestDatabase) =>
   startProgram(["backfill", "--guided", "--to", `${LAST}`], { ...settings, DATABASE_URL: url });
 
 const stagedOf = async ({ sql }: TestDatabase): Promise<ReadonlySet<bigint>> => {
-  const rows = await sql<{ checkpoint: bigint }[]>`select checkpoint from log_found`;
-  return new Set(rows.map(({ checkpoint }) => checkpoint));
+  const found = await foundAfter(sql, -1n, CHECKPOINTS);
+  return new Set(found.map(({ checkpoint }) => checkpoint));
 };
 
-const inLog = async ({ sql }: TestDatabase): Promise<boolean> => {
-  const [mark] = await sql`select from log_high_water where last_checkpoint is not null`;
-  return mark !== undefined;
-};
+const inLog = async ({ sql }: TestDatabase): Promise<boolean> =>
+  (await readHighWater(sql))?.last != null;
 
 /** Runs once; kills it when `kill` is called. What it fetched, and whether it was killed. */
 const runUntil = async (
