@@ -308,7 +308,10 @@ const truth: Row = {
       line("the register does not add up", largest("holderbook_sums_findings")),
       line("rows do not fit the log", largest("holderbook_rows_findings")),
       line("no daily root was signed", largest("holderbook_daily_roots_faults")),
-      line("coins in quarantine", `sum(${largest("holderbook_quarantined_coins", ["pipeline"])})`),
+      line(
+        "coins in quarantine, or incomplete",
+        `sum(${largest("holderbook_quarantined_coins", ["pipeline"])})`,
+      ),
       line(
         "EVM tokens in quarantine",
         `sum(${largest("holderbook_evm_quarantined_tokens", ["project", "chain"])})`,

@@ -94,12 +94,13 @@ const indexUpTo = async ({ pipelines, first, last, retryFor, guided }: IndexOpti
     : undefined;
   await using _agent = await work?.startAgent({ opensData: false });
   const line = progressLine(logger, progressTerminal(config));
-  const { ended } = startIndexing({
+  const { ended, guided: progress } = startIndexing({
     ...runtime,
     ...{ config, storage, ledger, firstCheckpoint, last, pipelines },
     retryForMs: last === undefined ? undefined : (retryFor ?? RETRY_FOR_MS),
     onProgress: line.report,
   });
+  notes.watchGuided(progress);
   try {
     const { failures } = await ended;
     line.clear();

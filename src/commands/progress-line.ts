@@ -1,5 +1,6 @@
 /** Progress of catching up: a redrawn line on a terminal, log lines elsewhere. */
 import type { GuidedProgress, ReaderState } from "../ledger/reading/progress.ts";
+import type { GuidedReading } from "../log/process-notes.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 
@@ -107,7 +108,15 @@ const reachedBy = ({ next }: CatchUp): string | null => (next === 0n ? null : St
 
 const MIB = 1024 * 1024;
 
-const guidedLineOf = ({ step, fetched, bytes, objects, open, at, last }: GuidedProgress): string =>
+export const guidedLineOf = ({
+  step,
+  fetched,
+  bytes,
+  objects,
+  open,
+  at,
+  last,
+}: GuidedProgress | GuidedReading): string =>
   [
     `guided: ${step}`,
     `${fetched.toLocaleString("en")} checkpoints, ${Math.round(bytes / MIB).toLocaleString("en")} MiB`,

@@ -7,21 +7,18 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
 import { lockWatermark } from "../pipelines/release.ts";
 import { heldCoins, releaseHeld, waitingFacts } from "../pipelines/release-held.ts";
-import { type HeldCoin, unitOf } from "../projections/held-coins.ts";
-import {
-  noteResolution,
-  noteRetry,
-  type Quarantine,
-  readQuarantines,
-} from "../projections/quarantines.ts";
+import type { HeldCoin } from "../projections/held-coins.ts";
+import { COMPLETENESS } from "../projections/incomplete-coins.ts";
+import { noteResolution, noteRetry, readQuarantines } from "../projections/quarantines.ts";
 import { canonicalType } from "../values/move-type.ts";
 import { byOption, moveArgument, reasonArgument } from "./arguments.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { jsonOption, printJson, printLines, printMessages } from "./output.ts";
 import { type EvmName, isEvmName, namedEvm, resolveEvm, retryEvm } from "./quarantine-evm.ts";
+import { type Listed, lineOf, linesOf, notRetried, placeInWords } from "./quarantine-lines.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook quarantine`: tokens with a fact that cannot be applied. */
+/** `holderbook quarantine`: tokens with a fact that cannot be applied, and incomplete ones. */
 export const quarantineCommand = () =>
   new Command("quarantine")
     .addCommand(listCommand())
@@ -43,7 +40,7 @@ const pipelineOption = () =>
 
 const listCommand = () =>
   new Command("list")
-    .description("list the tokens in quarantine")
+    .description("list the tokens in quarantine, and the incomplete ones")
     .option("--all", "also those that were released")
     .addOption(jsonOption())
     .action(async ({ all = false, json = false }: { all?: boolean; json?: boolean }) => {
@@ -85,6 +82,8 @@ const retryCommand = () =>
         await noteIn(opened, holding);
         if ((await appliedAgain(opened, holding)) !== null) process.exitCode = 1;
       }
+      const incomplete = await incompleteNow(opened, coinType);
+      if (incomplete !== undefined) printMessages(notRetried(incomplete));
     });
 
 const RETRY_CODES = `
@@ -136,20 +135,25 @@ type Holding = {
 
 /** @throws UsageError when none does */
 const holdingOf = async (
-  { write }: OpenDatabase,
+  opened: OpenDatabase,
   coinType: string,
   only: string | undefined,
 ): Promise<readonly Holding[]> => {
   const holding: Holding[] = [];
   for (const pipeline of ledgerPipelines) {
-    const held = (await heldCoins(write, pipeline)).get(coinType);
+    const held = (await heldCoins(opened.write, pipeline)).get(coinType);
     const isMeant = only === undefined || only === pipeline.name;
     if (held !== undefined && isMeant) holding.push({ pipeline, coinType, held });
   }
   if (holding.length > 0) return holding;
+  const incomplete = await incompleteNow(opened, coinType);
+  if (incomplete !== undefined) throw new UsageError(notRetried(incomplete));
   const where = only === undefined ? "" : ` of ${only}`;
   throw new UsageError(`${coinType} is not in quarantine${where}: see \`quarantine list\``);
 };
+
+const incompleteNow = async ({ write }: OpenDatabase, coinType: string) =>
+  (await readQuarantines(write.db, { coinType })).find(({ pipeline }) => pipeline === COMPLETENESS);
 
 const noteIn = ({ write }: OpenDatabase, { pipeline, coinType, held }: Holding): Promise<void> =>
   acting(write, async ({ sql }) => {
@@ -245,11 +249,6 @@ const leaveOut = async (
   printLines([`${pipeline.name}: left out for ever: ${placeInWords(fact)}`]);
 };
 
-type Listed = Quarantine & {
-  /** Facts in the log that the rows lack; null once it has ended. */
-  readonly waiting: string | null;
-};
-
 const listedOf = async (
   opened: OpenDatabase,
   which: { readonly coinType?: string; readonly ended: boolean },
@@ -266,42 +265,4 @@ const listedOf = async (
     listed.push({ ...one, waiting });
   }
   return evm.length === 0 ? listed : [...listed, ...(await namedEvm(opened, evm))];
-};
-
-const nameOf = ({ symbol, name, coinType }: Quarantine): string =>
-  symbol === null ? coinType : `${symbol} (${name ?? "no name"}) ${coinType}`;
-
-const placeInWords = (
-  { kind, type, checkpoint, transaction, index, txDigest }: NonNullable<HeldCoin["fact"]>,
-  unit = "checkpoint",
-): string =>
-  `the ${kind} ${type} at ${unit} ${checkpoint}, transaction ${transaction} (${txDigest}), index ${index}`;
-
-const lineOf = (one: Listed): string => {
-  const { pipeline, from, since, fact, reason, waiting, released } = one;
-  const now =
-    released === null
-      ? `${waiting ?? "no"} facts wait: ${reason}`
-      : `released at ${released.at}, ${unitOf(one.coinType)} ${released.checkpoint}`;
-  const digest = fact === null ? "" : `, transaction ${fact.txDigest}`;
-  return `${nameOf(one)}: ${pipeline} from ${unitOf(one.coinType)} ${from}${digest}, since ${since}; ${now}`;
-};
-
-const linesOf = (one: Listed): readonly string[] => {
-  const { pipeline, from, since, fact, reason, waiting, retries, resolutions, released } = one;
-  const unit = unitOf(one.coinType);
-  return [
-    nameOf(one),
-    `  pipeline    ${pipeline}`,
-    `  held        from ${unit} ${from} on, since ${since}`,
-    ...(fact === null ? [] : [`  fact        ${placeInWords(fact, unit)}`]),
-    `  reason      ${reason}`,
-    ...(waiting === null ? [] : [`  waiting     ${waiting} facts`]),
-    `  retries     ${retries}`,
-    ...resolutions.map(
-      (each) =>
-        `  left out    ${placeInWords(each.fact, unit)}, at ${each.at} by ${each.by}: ${each.because}`,
-    ),
-    `  released    ${released === null ? "not yet" : `at ${released.at}, with the facts up to ${unit} ${released.checkpoint}`}`,
-  ];
 };

@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { stagedSoFar } from "../log/guided.ts";
+import type { GuidedReading } from "../log/process-notes.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { type HeldIn, inQuarantine, readIncomplete } from "../projections/held-coins.ts";
+import { type HeldIn, inQuarantine } from "../projections/held-coins.ts";
 import { readMeta } from "../projections/meta.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { type ReplayStatus, readReplays, secondsLeft } from "../projections/replays.ts";
@@ -10,7 +11,7 @@ import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
 import { ageSeconds } from "../values/seconds.ts";
 import { openDatabase } from "./open-database.ts";
 import { printJson, printLines } from "./output.ts";
-import { duration } from "./progress-line.ts";
+import { duration, guidedLineOf } from "./progress-line.ts";
 
 /** `holderbook status`: progress of the log and each pipeline, from the database. */
 export const statusCommand = () =>
@@ -18,11 +19,10 @@ export const statusCommand = () =>
     .option("--json", "print one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
       await using storage = await openDatabase({ readOnly: true });
-      const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
+      const { log, pipelines, incomplete } = await readWatermarks(storage.read.db, ledgerPipelines);
       const records = await recordsMarks(storage.read.db);
       const replays = await readReplays(storage.read.db);
       const holds = await holdsOf(storage.read.db);
-      const incomplete = await readIncomplete(storage.read.db);
       const { isGuided, completeThrough } = await readMeta(storage.read.db);
       const staged = await stagedSoFar({ sql: storage.read.sql });
       const rows = [
@@ -32,7 +32,7 @@ export const statusCommand = () =>
             readFrom: "GUIDED",
             completeThrough: completeThrough?.toString() ?? null,
           }),
-          ...(staged !== null && { guided: stagedMember(staged) }),
+          ...guidedMember(staged, log.guided),
           ...(incomplete.length > 0 && { incomplete: incomplete.map(heldMember) }),
         },
         ...pipelines.map((mark) => ({
@@ -51,6 +51,7 @@ export const statusCommand = () =>
           ...table(rows),
           ...(isGuided ? [guidedLine(completeThrough)] : []),
           ...(staged === null ? [] : [stagedLine(staged)]),
+          ...(log.guided === null ? [] : [guidedLineOf(log.guided)]),
           ...replays.map(replayLine),
           ...quarantineLines(held),
           ...incompleteLines(incomplete),
@@ -61,7 +62,13 @@ export const statusCommand = () =>
 type Staged = NonNullable<Awaited<ReturnType<typeof stagedSoFar>>>;
 
 /** What guided reading adds to the log's row until its range is appended. */
-const stagedMember = ({ count, last }: Staged) => ({ found: `${count}`, upTo: `${last}` });
+const guidedMember = (staged: Staged | null, running: GuidedReading | null) =>
+  (staged !== null || running !== null) && {
+    guided: {
+      ...(staged !== null && { found: `${staged.count}`, upTo: `${staged.last}` }),
+      ...running,
+    },
+  };
 
 const stagedLine = ({ count, last }: Staged): string =>
   `guided reading: ${count.toLocaleString("en")} checkpoints found up to ${last}, not in the log yet`;

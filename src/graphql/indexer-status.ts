@@ -1,5 +1,6 @@
 /** How far each pipeline is, and the digest of its rows: `indexerStatus`, `pipelineDigest`. */
 
+import type { GuidedReading } from "../log/process-notes.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { type HeldIn, MOST_HELD } from "../projections/held-coins.ts";
@@ -30,6 +31,28 @@ const QuarantinedCoin = builder.objectRef<HeldIn>("QuarantinedCoin").implement({
     }),
     reason: t.exposeString("reason", { description: "Why the fact could not be applied." }),
     since: t.exposeString("since", { description: "When that was found, ISO 8601." }),
+  }),
+});
+
+const GuidedProgress = builder.objectRef<GuidedReading>("GuidedProgress").implement({
+  description:
+    "Guided reading of a range of the log: it finds all checkpoints that concern the contract before it appends any.",
+  fields: (t) => ({
+    step: t.exposeString("step", {
+      description:
+        "`lists`, `metadata`, `objects`, `walking back`, `newest versions` or `appending`; versions may add others.",
+    }),
+    fetched: t.exposeFloat("fetched", { description: "Checkpoints fetched so far." }),
+    bytes: t.exposeFloat("bytes", { description: "Their bytes." }),
+    objects: t.exposeFloat("objects", { description: "Objects of the contract met so far." }),
+    open: t.exposeFloat("open", {
+      description: "Objects of these whose chain of versions has a gap.",
+    }),
+    at: t.exposeString("at", {
+      nullable: true,
+      description: "Checkpoint fetched last, decimal; null before the first.",
+    }),
+    last: t.exposeString("last", { description: "Last checkpoint of the range, decimal." }),
   }),
 });
 
@@ -86,6 +109,14 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
       description:
         "Rows that are made again meanwhile; the old ones are served until then. Null when nothing runs.",
       resolve: ({ rebuilding }) => rebuilding,
+    }),
+    guided: t.field({
+      type: GuidedProgress,
+      nullable: true,
+      description:
+        "Guided reading of the log under way, as its process reported in the last seconds: the same for all " +
+        "pipelines, which wait for what it appends. Null when none runs.",
+      resolve: ({ guided }) => guided,
     }),
     ageSeconds: t.int({
       description:

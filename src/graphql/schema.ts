@@ -6,6 +6,7 @@ import "./state-ranges.ts";
 import "./indexer-status.ts";
 import "./replays.ts";
 import "./meta.ts";
+import "./completeness.ts";
 import {
   buildSchema,
   DangerousChangeType,

@@ -4,7 +4,7 @@ import { type GaugeName, type LabelsOf, type MetricName, metric } from "../telem
 import { exposition } from "../telemetry/exposition.ts";
 import { createFigures, type Figures, type Series } from "../telemetry/figures.ts";
 import type { Health } from "./health/health.ts";
-import type { HealthReport } from "./health/report.ts";
+import type { HealthReport, QuarantinedCoins } from "./health/report.ts";
 
 export type Metrics = {
   /** For counters of other rooms; every name is in the catalogue. */
@@ -70,6 +70,9 @@ export const createMetrics = (
   };
 };
 
+/** The label `pipeline` of incomplete coins, as in GraphQL's `QUARANTINED`. */
+const INCOMPLETE = "completeness";
+
 const progressGauges = (registry: Registry) => {
   const gauges: (readonly [Gauge, GaugeName])[] = [];
   const gauge = (name: GaugeName) => {
@@ -93,7 +96,14 @@ const progressGauges = (registry: Registry) => {
   const up = gauge("holderbook_database_up");
   const seenAge = gauge("holderbook_health_age_seconds");
 
-  return ({ pipelines, reader, reason, ageSeconds }: HealthReport) => {
+  const showHeld = (pipeline: string, held: QuarantinedCoins | undefined) => {
+    quarantined.set({ pipeline }, held?.coins ?? 0);
+    for (const { coinType: coin, since } of held?.first ?? []) {
+      quarantinedSeconds.set({ pipeline, coin }, (Date.now() - Date.parse(since)) / 1_000);
+    }
+  };
+
+  return ({ pipelines, reader, reason, ageSeconds, incomplete }: HealthReport) => {
     // Unknown values must not show earlier ones.
     for (const each of gauges) emptied(...each);
     // Without the database the last observation is shown, with its age.
@@ -104,11 +114,9 @@ const progressGauges = (registry: Registry) => {
       if (seen.ageSeconds !== null) age.set({ pipeline }, seen.ageSeconds);
       if (lagCheckpoints !== null) lag.set({ pipeline }, Number(lagCheckpoints));
       stalled.set({ pipeline }, seen.state === "stalled" ? 1 : 0);
-      quarantined.set({ pipeline }, seen.quarantined?.coins ?? 0);
-      for (const { coinType: coin, since } of seen.quarantined?.first ?? []) {
-        quarantinedSeconds.set({ pipeline, coin }, (Date.now() - Date.parse(since)) / 1_000);
-      }
+      showHeld(pipeline, seen.quarantined);
     }
+    if (pipelines.length > 0) showHeld(INCOMPLETE, incomplete);
     if (reader.checkpoint !== null) readerCheckpoint.set(Number(reader.checkpoint));
     if (reader.tip !== null) readerTip.set(Number(reader.tip));
     if (reader.ageSeconds !== null) readerAge.set(reader.ageSeconds);

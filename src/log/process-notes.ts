@@ -1,6 +1,21 @@
-/** State of indexing processes (`process_notes`): liveness, and problems not shown elsewhere. */
+/** State of indexing processes (`process_notes`): liveness, and what is not shown elsewhere. */
 import { z } from "zod";
 import type { Db, Sql } from "../database/connect.ts";
+
+const decimal = z.string().regex(/^\d+$/);
+
+const guidedReading = z.object({
+  step: z.string(),
+  fetched: z.number(),
+  bytes: z.number(),
+  objects: z.number(),
+  open: z.number(),
+  at: decimal.nullable(),
+  last: decimal,
+});
+
+/** As `GuidedProgress` of the reader; checkpoints are decimal. */
+export type GuidedReading = Readonly<z.infer<typeof guidedReading>>;
 
 /** Lenient: another version may say more or less. */
 const said = z.object({
@@ -19,6 +34,8 @@ const said = z.object({
    * Why the deployment's key signs nothing, and since when by its own clock; null while it signs.
    */
   signing: z.object({ reason: z.string(), sinceMs: z.number() }).nullable().catch(null),
+  /** What guided reading has done; null while it does not run. */
+  guided: guidedReading.nullable().catch(null),
 });
 
 export type ProcessState = Readonly<z.infer<typeof said>>;
@@ -44,6 +61,19 @@ export const noteProcess = async (
     returning (extract(epoch from written_at) * 1000)::float8 as "clockMs"`;
   return row?.clockMs ?? Number.NaN;
 };
+
+/** After this long without a note its process is gone, or hangs. */
+const FRESH = "15 seconds";
+
+/** SQL of a text: guided reading under way in any process, see `guidedIn`. */
+export const GUIDED_NOW = `
+  (select said ->> 'guided' from public.process_notes
+   where said ->> 'guided' is not null and written_at > clock_timestamp() - interval '${FRESH}'
+   order by written_at desc limit 1)`;
+
+/** @param text as `GUIDED_NOW` gives it; of another version it may say nothing */
+export const guidedIn = (text: string | null): GuidedReading | null =>
+  text === null ? null : (guidedReading.safeParse(JSON.parse(text)).data ?? null);
 
 export const forgetProcess = async (sql: Sql, id: string): Promise<void> => {
   await sql`delete from process_notes where id = ${id}`;

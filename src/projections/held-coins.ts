@@ -5,10 +5,9 @@
  * They stand in the watermark's row (`held`), which every batch moves, every guarded statement reads, and a replay
  * exchanges.
  */
-import { type Reads, read } from "../database/readers.ts";
 import type { Fact } from "../log/fact.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";
+import { COMPLETENESS } from "./incomplete-coins.ts";
 
 /** Where a fact is in the log; with the type of its event or object. */
 export type FactPlace = Pick<
@@ -101,16 +100,6 @@ export const heldInPipeline = (pipeline: string, held: HeldCoins): readonly Held
   [...held]
     .map(([coinType, coin]) => ({ pipeline, coinType, ...coin }))
     .sort((a, b) => (a.coinType < b.coinType ? -1 : 1));
-
-/** The incomplete coins, as if `completeness` were a pipeline that holds them. */
-export const readIncomplete = async (on: Reads): Promise<readonly HeldIn[]> => {
-  const [row] = await read<{ held: string | null }>(
-    on,
-    `select ${INCOMPLETE_HELD}::text as held`,
-    [],
-  );
-  return heldInPipeline(COMPLETENESS, heldIn(row?.held ?? null));
-};
 
 /** JSON for a watermark's `held`. */
 export const heldText = (held: HeldCoins): string =>

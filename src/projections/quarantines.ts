@@ -1,6 +1,7 @@
 /**
  * History of coins in quarantine (`quarantines`): when a pipeline held each and for which fact, operators' retries and
- * resolutions, and the release. The coins held now are in the watermarks (held-coins.ts).
+ * resolutions, and the release. The coins held now are in the watermarks (held-coins.ts). Incomplete coins
+ * (incomplete-coins.ts) are listed beside them, as held by `completeness`.
  */
 import { getTableName } from "drizzle-orm";
 import { index, integer, pgTable, text } from "drizzle-orm/pg-core";
@@ -8,6 +9,7 @@ import { at, identifier, int8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { type FactPlace, type HeldCoin, heldIn } from "./held-coins.ts";
+import { COMPLETENESS } from "./incomplete-coins.ts";
 import type { ProgressTables } from "./progress-tables.ts";
 
 /**
@@ -190,13 +192,23 @@ type Row = {
 const EVENTS = `
   select to_char(q.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, pipeline, q.coin_type as "coinType", symbol, name, event, checkpoint, transaction,
     kind, index, type, tx_digest as "txDigest", reason, by
-  from quarantines q left join tokens t on t.coin_type = q.coin_type
-  where ($1::text is null or q.coin_type = $1) and ($2::boolean or number > coalesce((
-    select max(number) from quarantines r
-    where r.coin_type = q.coin_type and r.pipeline = q.pipeline and r.event = 'released'), 0))
+  from (
+    select number, at, pipeline, coin_type, event, checkpoint, transaction, kind, index, type, tx_digest, reason, by
+    from quarantines q
+    where $2::boolean or number > coalesce((
+      select max(number) from quarantines r
+      where r.coin_type = q.coin_type and r.pipeline = q.pipeline and r.event = 'released'), 0)
+    union all
+    select 0, since, '${COMPLETENESS}', coin_type, 'held', from_checkpoint, null, null, null, null, null, reason, null
+    from incomplete_coins
+  ) as q left join tokens t on t.coin_type = q.coin_type
+  where $1::text is null or q.coin_type = $1
   order by q.coin_type, pipeline, number`;
 
-/** Quarantines by coin, pipeline and time: of all coins or one, and those that have ended or not. */
+/**
+ * Quarantines by coin, pipeline and time: of all coins or one, and those that have ended or not. An incomplete coin is in
+ * one of `completeness`, which no retry ends.
+ */
 export const readQuarantines = async (
   on: Reads,
   {

@@ -1,9 +1,11 @@
 /** Reads the progress of the log and the pipelines. */
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
+import { GUIDED_NOW, type GuidedReading, guidedIn } from "../log/process-notes.ts";
 import { logHighWater } from "../log/tables.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
 import { type HeldIn, heldIn, heldInPipeline } from "./held-coins.ts";
+import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";
 import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
 import { IS_RUNNING, REBUILDING, type Rebuilding, rebuildingIn, replaysTable } from "./replays.ts";
 
@@ -23,6 +25,9 @@ type Row = {
   readonly undigested: boolean;
   readonly held: string | null;
   readonly rebuilding: string | null;
+  /** Of the log alone. */
+  readonly incomplete: string | null;
+  readonly guided: string | null;
 };
 
 /** A pipeline's progress, for `indexerStatus` and the health report. */
@@ -40,6 +45,8 @@ export type Watermark = {
   readonly quarantined: readonly HeldIn[];
   /** Progress of a replay beside the served rows; null when none runs. */
   readonly rebuilding: Rebuilding | null;
+  /** Guided reading under way; the same for all pipelines. */
+  readonly guided: GuidedReading | null;
 };
 
 /** Before a pipeline's name: progress of its replay. */
@@ -51,14 +58,14 @@ const REPLAY = "replay ";
  */
 const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
-    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as held, null as rebuilding from ${getTableName(logHighWater)}`,
+    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as held, null as rebuilding, ${INCOMPLETE_HELD}::text as incomplete, ${GUIDED_NOW} as guided from ${getTableName(logHighWater)}`,
   ]
     .concat(
       pipelines.map(
         ({ watermark }) =>
-          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, undigested_from is not null, held::text, null from ${getTableName(watermark)}`,
+          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, undigested_from is not null, held::text, null, null, null from ${getTableName(watermark)}`,
       ),
-      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, false, null, ${REBUILDING}
+      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, false, null, ${REBUILDING}, null, null
        from ${getTableName(replaysTable)} where ${IS_RUNNING}`,
     )
     .join(" union all ");
@@ -68,14 +75,22 @@ const MARK =
 
 const statements = new WeakMap<readonly ProgressTables[], string>();
 
+export type Watermarks = {
+  readonly log: Watermark;
+  readonly pipelines: readonly Watermark[];
+  /** Incomplete coins, as if `completeness` were a pipeline that holds them. */
+  readonly incomplete: readonly HeldIn[];
+};
+
 /** Watermarks of these pipelines, in order, and the log's high-water mark, in one statement. */
 export const readWatermarks = async (
   on: Reads,
   pipelines: readonly ProgressTables[],
-): Promise<{ readonly log: Watermark; readonly pipelines: readonly Watermark[] }> => {
+): Promise<Watermarks> => {
   const text = statements.get(pipelines) ?? statementFor(pipelines);
   statements.set(pipelines, text);
   const found = new Map((await read<Row>(on, text, [])).map((row) => [row.name, row]));
+  const { incomplete = null, guided = null } = found.get("") ?? {};
   const watermark = (pipeline: string): Watermark => {
     const row = found.get(pipeline);
     return {
@@ -87,9 +102,14 @@ export const readWatermarks = async (
       digest: row === undefined ? null : digestIn(row),
       quarantined: heldInPipeline(pipeline, heldIn(row?.held ?? null)),
       rebuilding: rebuildingIn(found.get(`${REPLAY}${pipeline}`)?.rebuilding ?? null),
+      guided: guidedIn(guided),
     };
   };
-  return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };
+  return {
+    log: watermark(""),
+    pipelines: pipelines.map(({ name }) => watermark(name)),
+    incomplete: heldInPipeline(COMPLETENESS, heldIn(incomplete)),
+  };
 };
 
 /** A pipeline that committed checkpoints without rows has a digest, too. */

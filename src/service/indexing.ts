@@ -2,6 +2,7 @@
 
 import type { Database } from "../database/connect.ts";
 import type { Trouble } from "../http/health/progress.ts";
+import type { GuidedProgress } from "../ledger/reading/progress.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { type Guide, type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
 import { hasGuided } from "../log/between.ts";
@@ -42,6 +43,8 @@ type IndexingSettings = {
 export type Indexing = {
   /** The part of `/health` that is not in the database. */
   readonly local: () => LocalProgress;
+  /** What guided reading has done; null while it does not run. */
+  readonly guided: () => GuidedProgress | null;
   /** Resolves once the log is open; rejects when it belongs to another chain. */
   readonly opened: Promise<void>;
   /** Resolves when everything has ended, by `last` or the signal; `failures` are permanent ones. */
@@ -68,6 +71,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   opened.promise.catch(() => undefined);
 
   let tip: bigint | null = null;
+  let guided: GuidedProgress | null = null;
   let readerTrouble: Trouble | undefined;
   const pipelineTroubles = new Map<string, Trouble>();
 
@@ -87,7 +91,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       feed,
       bounds: { facts: config.batchFacts, bytes: config.batchBytes },
       onProgress: (progress) => {
-        tip = progress.tip;
+        ({ tip, guided } = progress);
         readerTrouble = troubleOf(progress.error, progress.state === "stopped", readerTrouble);
         if (progress.state !== "opening" && progress.state !== "stopped") opened.resolve();
         onProgress?.(progress);
@@ -166,6 +170,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   };
   return {
     local: () => ({ tip, reader: readerTrouble, pipelines: pipelineTroubles }),
+    guided: () => guided,
     opened: opened.promise,
     ended: end(),
   };

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { allActs } from "../../src/audit/sequence/acts.ts";
 import type { Fact } from "../../src/log/fact.ts";
 import { factSource } from "../../src/log/log.ts";
+import { keepProof } from "../audit/complete-proofs.ts";
 import { changeContents } from "../log/damage.ts";
 import {
   cutShort,
@@ -95,6 +96,36 @@ test("a retry says which fact still cannot be applied, and releases the token on
   const again = await quarantine("retry", ACME);
   expect(again.code).toBe(2);
   expect(again.stderr).toContain(`${ACME} is not in quarantine`);
+});
+
+test("an incomplete token is listed and shown beside those in quarantine, and a retry says what to do instead", async () => {
+  await using setup = await held();
+  const { database, quarantine } = setup;
+  const why = "nothing that was read wrote it";
+  const missing = { objectId: "0x7", version: "17", from: "3", why };
+  await keepProof(database, { through: LAST, incomplete: [{ ...missing, coinType: BETA }] });
+  const reason = `object 0x7, version 17: ${why}`;
+  const listed = (await quarantine("list")).stdout.split("\n");
+  expect(listed).toContainEqual(expect.stringContaining(`${ACME}: shared_token_objects from`));
+  expect(listed).toContainEqual(
+    expect.stringMatching(
+      new RegExp(`${BETA}: incomplete from checkpoint 3, since \\S+Z; ${reason}$`),
+    ),
+  );
+  const [, one] = JSON.parse((await quarantine("list", "--json")).stdout);
+  expect(one).toMatchObject({ coinType: BETA, pipeline: "completeness", from: "3", reason });
+  const shown = (await quarantine("show", BETA)).stdout;
+  expect(shown).toContain("incomplete  from checkpoint 3 on, since ");
+  expect(shown).toContain(`holderbook prove complete --coin '${BETA}'`);
+  for (const command of [["retry"], ["resolve", "--by", "Jane Roe", "--because", "a test"]]) {
+    const refused = await quarantine(...command, BETA);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain(`${BETA} is incomplete from checkpoint 3 on: ${reason}`);
+    expect(refused.stderr).toContain(`holderbook prove complete --coin '${BETA}'`);
+  }
+  expect(await actsOf(database)).toEqual([]);
+  await keepProof(database, { coinType: BETA, through: LAST });
+  expect((await quarantine("show", BETA)).stdout).toBe("");
 });
 
 test("a resolution leaves out the one fact for ever, signed for by name, and a replay leaves it out, too", async () => {

@@ -59,6 +59,34 @@ test("every field of an incomplete coin is refused with object and version, from
   expect(JSON.parse(list.text).extensions).toEqual({ quarantined: [HOLD] });
 });
 
+/** What is shown of the coin, without times. */
+const shownOfAcme = async () => {
+  const fields = "coinType state through isSigned missingFrom reason provenAt since";
+  const { data } = await api.query(`{ completeness(coinType: "${ACME}") { ${fields} } }`);
+  return data?.completeness;
+};
+
+test("an incomplete coin's state is answered: what is missing, and through which checkpoint nothing is", async () => {
+  const at = expect.stringMatching(/^\d{4}-.*Z$/);
+  expect(await shownOfAcme()).toEqual({
+    ...{ coinType: ACME, state: "INCOMPLETE", missingFrom: "16", reason: REASON, since: at },
+    ...{ through: null, isSigned: false, provenAt: null },
+  });
+  await keepProof(api.database, { coinType: ACME, through: LAST });
+  const complete = {
+    ...{ coinType: ACME, state: "COMPLETE", through: `${LAST}`, isSigned: false, provenAt: at },
+    ...{ missingFrom: null, reason: null, since: null },
+  };
+  expect(await shownOfAcme()).toEqual(complete);
+  await keepProof(api.database, { coinType: ACME, through: LAST, incomplete: [MISSING] });
+  expect(await shownOfAcme()).toEqual({
+    ...{ ...complete, state: "INCOMPLETE", through: "15" },
+    ...{ missingFrom: "16", reason: REASON, since: at },
+  });
+  const other = await api.query('{ completeness(coinType: "0x1::a::A") { state through } }');
+  expect(other.data).toEqual({ completeness: { state: "NOT_SHOWN", through: null } });
+});
+
 test("the newest proof counts, of one coin or of all", async () => {
   const { database } = api;
   await keepProof(database, { coinType: ACME, through: LAST });

@@ -3,6 +3,7 @@ import { standstillNotes, watchHealth } from "../../src/http/health/health.ts";
 import type { HealthReport } from "../../src/http/health/report.ts";
 import { createStallWatch } from "../../src/http/health/stall-watch.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
+import { noteProcess } from "../../src/log/process-notes.ts";
 import { noteReplay } from "../../src/pipelines/replay/progress.ts";
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
@@ -10,6 +11,7 @@ import { databaseProgress } from "../../src/service/health/database-progress.ts"
 import { watchIndexing } from "../../src/service/health/indexing-process.ts";
 import type { LocalProgress } from "../../src/service/health/snapshot.ts";
 import { createAwakeClock } from "../../src/waiting/awake.ts";
+import { keepProof } from "../audit/complete-proofs.ts";
 import { PIPELINES, startApi } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { loseHighWater } from "../log/damage.ts";
@@ -23,10 +25,10 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 /** A health that is looked at second by second, counted from the time of checkpoint 0. */
-const healthAt = (local?: () => LocalProgress) => {
+const healthAt = (local?: () => LocalProgress, { db }: Pick<TestDatabase, "db"> = database) => {
   let second = 0;
   const health = watchHealth({
-    progress: databaseProgress(database.db, PIPELINES, local),
+    progress: databaseProgress(db, PIPELINES, local),
     version: "1.2.3",
     onError: () => undefined,
     now: () => Number(timestampMs(0n)) + second * 1000,
@@ -370,4 +372,61 @@ test("while the indexing process is silent, stalls are attributed to it, whateve
     state: "stalled",
     members: { indexing: { state: "stalled", since: expect.stringMatching(/Z$/) } },
   });
+});
+
+test("incomplete tokens are named with their first checkpoint and reason, and change no state", async () => {
+  await setHighWater(database, 200n);
+  await setWatermarks(database, 200n);
+  const look = healthAt(() => ({ tip: 200n, pipelines: new Map() }));
+  const before = await look(203);
+  expect(before).not.toHaveProperty("incomplete");
+  const missing = { coinType: "0x2::acme::ACME", objectId: "0x7", version: "17", from: "16" };
+  const incomplete = [{ ...missing, why: "nothing that was read wrote it" }];
+  await keepProof(database, { through: 200n, incomplete });
+  const report = await look(205);
+  expect(states(report)).toEqual(states(before));
+  expect(report.incomplete).toEqual({
+    coins: 1,
+    first: [
+      {
+        coinType: "0x2::acme::ACME",
+        checkpoint: "16",
+        reason: "object 0x7, version 17: nothing that was read wrote it",
+        since: expect.stringMatching(/Z$/),
+      },
+    ],
+  });
+  await keepProof(database, { through: 200n });
+  expect(await look(207)).not.toHaveProperty("incomplete");
+});
+
+test("guided reading is shown as its process reports it, and counts as progress though nothing is appended", async () => {
+  await using fresh = await freshDatabase();
+  await setHighWater(fresh, 10n);
+  await setWatermarks(fresh, 10n);
+  const own = { id: crypto.randomUUID(), pid: 1, host: "elsewhere" };
+  const guided = {
+    ...{ step: "objects", fetched: 0, bytes: 2048, objects: 7, open: 2 },
+    ...{ at: "5000", last: "90000" },
+  };
+  const note = (fetched: number | null) =>
+    noteProcess(fresh.sql, own, {
+      ...{ queue: null, signers: [], signing: null },
+      guided: fetched === null ? null : { ...guided, fetched },
+    });
+  const look = healthAt(() => ({ tip: 90_000n, pipelines: new Map() }), fresh);
+  for (const [at, fetched] of [
+    [20, 1],
+    [70, 2],
+    [120, 3],
+  ] as const) {
+    await note(fetched);
+    const { reader } = await look(at);
+    expect(reader).toMatchObject({ state: "catching_up", guided: { ...guided, fetched } });
+  }
+  // It hangs: its process lives, and nothing moves.
+  await note(3);
+  expect((await look(185)).reader).toMatchObject({ state: "stalled", guided: { fetched: 3 } });
+  await note(null);
+  expect((await look(187)).reader).not.toHaveProperty("guided");
 });

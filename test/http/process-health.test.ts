@@ -15,7 +15,7 @@ import { PIPELINES } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { freshDatabase } from "../postgres.ts";
 
-const NOTHING = { queue: null, signers: [], signing: null };
+const NOTHING = { queue: null, signers: [], signing: null, guided: null };
 const processAt = (pid: number) => ({ id: randomUUID(), pid, host: "here" });
 
 test("beside a working process a silent one is a note, and the reason of a stall", async () => {
@@ -80,6 +80,7 @@ test("without a working process the state is stalled; one that ended in order is
     queue: { backend: "redis", lostMs: 3_000 },
     signers: [],
     signing: null,
+    guided: null,
   });
   expect(await look()).toMatchObject({
     state: "ok",
@@ -90,6 +91,7 @@ test("without a working process the state is stalled; one that ended in order is
     queue: { backend: "redis", lostMs: 12_000 },
     signers: [],
     signing: null,
+    guided: null,
   });
   expect(await look()).toMatchObject({
     state: "stalled",

@@ -225,6 +225,7 @@ test("every held coin is counted, the first ten have an age, and a released one 
         { pipeline: "two", next: 8n, goal: 8n, mark: null },
       ],
       reader: { next: 8n, mark: null, tip: null },
+      incomplete: held.slice(0, 1),
     }),
     version: "1.2.3",
     onError: () => undefined,
@@ -238,11 +239,13 @@ test("every held coin is counted, the first ten have an age, and a released one 
   expect(await shown("coins")).toEqual([
     'holderbook_quarantined_coins{pipeline="one"} 12',
     'holderbook_quarantined_coins{pipeline="two"} 0',
+    'holderbook_quarantined_coins{pipeline="completeness"} 1',
   ]);
+  const coins = Array.from({ length: 10 }, (_, n) => ["one", n] as const);
   expect(await shown("seconds")).toEqual(
-    Array.from({ length: 10 }, (_, n) =>
+    [...coins, ["completeness", 0] as const].map(([pipeline, n]) =>
       expect.stringMatching(
-        `^holderbook_quarantined_seconds{pipeline="one",coin="0x${n}::c::C"} 36[0-5]\\d(\\.\\d+)?$`,
+        `^holderbook_quarantined_seconds{pipeline="${pipeline}",coin="0x${n}::c::C"} 36[0-5]\\d(\\.\\d+)?$`,
       ),
     ),
   );
@@ -253,6 +256,7 @@ test("every held coin is counted, the first ten have an age, and a released one 
     .toEqual([
       'holderbook_quarantined_coins{pipeline="one"} 0',
       'holderbook_quarantined_coins{pipeline="two"} 0',
+      'holderbook_quarantined_coins{pipeline="completeness"} 0',
     ]);
   expect(await shown("seconds")).toEqual([]);
 });

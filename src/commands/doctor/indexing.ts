@@ -2,8 +2,8 @@
 import type { Database } from "../../database/connect.ts";
 import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
-import { inQuarantine, readIncomplete } from "../../projections/held-coins.ts";
-import { readWatermarks } from "../../projections/read-watermarks.ts";
+import { inQuarantine } from "../../projections/held-coins.ts";
+import { readWatermarks, type Watermarks } from "../../projections/read-watermarks.ts";
 import { heldToken, holdsOf } from "../../transfers/holds.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 import type { LogState } from "./log-state.ts";
@@ -15,9 +15,10 @@ export const checkIndexing = async (
 ): Promise<readonly Finding[]> => {
   const holds = await holdsOf(database.db);
   const marks = await readWatermarks(database.db, ledgerPipelines);
-  const incomplete = await readIncomplete(database.db);
   return [
-    ...incomplete.map((coin) => warn(inQuarantine(coin), "see docs/how-to/guided-reading.md")),
+    ...marks.incomplete.map((coin) =>
+      warn(inQuarantine(coin), "see docs/how-to/guided-reading.md"),
+    ),
     ...[...marks.pipelines.flatMap(({ quarantined }) => quarantined), ...holds.map(heldToken)].map(
       (held) => warn(inQuarantine(held), "see `holderbook quarantine show`"),
     ),
@@ -27,7 +28,7 @@ export const checkIndexing = async (
 
 const checkReader = (
   { note, log }: Pick<LogState, "note" | "log">,
-  { log: mark, pipelines }: Awaited<ReturnType<typeof readWatermarks>>,
+  { log: mark, pipelines }: Watermarks,
 ): Finding => {
   if (log === undefined || note === null) {
     return warn("nothing has been read yet", "run `holderbook start` or `holderbook index`");

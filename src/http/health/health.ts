@@ -11,12 +11,20 @@ import { ageSeconds, unixSeconds } from "../../values/seconds.ts";
 import { awake, type Standstill } from "../../waiting/awake.ts";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import { createProbe, type Probed } from "../../waiting/probe.ts";
-import type { Mark, Progress, ReaderProgress, SourceReading, Trouble } from "./progress.ts";
+import type {
+  HeldCoinReading,
+  Mark,
+  Progress,
+  ReaderProgress,
+  SourceReading,
+  Trouble,
+} from "./progress.ts";
 import type {
   HealthReport,
   Judgement,
   Note,
   PartProgress,
+  QuarantinedCoins,
   ReaderHealth,
   SourceHealth,
   State,
@@ -158,7 +166,9 @@ const judge = (
   { process, ...parts }: Progress,
   watch: StallWatch,
   at: At,
-): Pick<HealthReport, "status" | "pipelines" | "reader"> & { readonly notes: readonly Note[] } => {
+): Pick<HealthReport, "status" | "pipelines" | "reader" | "incomplete"> & {
+  readonly notes: readonly Note[];
+} => {
   const pipelines = parts.pipelines.map((one) => blaming(one, process));
   const reader = blaming(parts.reader, process);
   const judged = pipelines.map((pipeline) => ({
@@ -180,8 +190,10 @@ const judge = (
       ...partProgress(reader, goalOf(reader), at.atMs),
       tip: reader.tip?.toString() ?? null,
       ...(reader.source && { source: sourceHealth(reader.source, at.stallAfterMs) }),
+      ...(reader.guided && { guided: reader.guided }),
       ...read,
     },
+    ...(parts.incomplete?.length && { incomplete: quarantinedOf(parts.incomplete) }),
     notes: [
       ...parts.pipelines.flatMap(({ pipeline, trouble }, index) =>
         troubleNotes(pipeline, trouble, judged[index]?.state, at.atMs),
@@ -201,10 +213,10 @@ const rebuildingOf = ({
   ...pace,
 });
 
-/** Held coins of a pipeline that the report lists. */
+/** Held coins that the report lists of each pipeline, and incomplete ones. */
 const MOST_LISTED = 10;
 
-const quarantinedOf = (held: NonNullable<Progress["pipelines"][number]["quarantined"]>) => ({
+const quarantinedOf = (held: readonly HeldCoinReading[]): QuarantinedCoins => ({
   coins: held.length,
   first: held.slice(0, MOST_LISTED).map(({ coinType, from, reason, since }) => ({
     coinType,
@@ -248,7 +260,9 @@ const judgeReader = (
   { atMs, runMs, stallAfterMs }: At,
 ): Judgement | { readonly state: "unknown"; readonly reason: string } => {
   const goal = goalOf(reader);
-  const judgement = watch.judge({ ...reader, name: READER, goal }, runMs);
+  // Guided reading appends nothing for minutes.
+  const doing = reader.guided ? JSON.stringify(reader.guided) : undefined;
+  const judgement = watch.judge({ ...reader, name: READER, goal, doing }, runMs);
   const sourceFault = judgeSource(reader, stallAfterMs);
   if (sourceFault !== null) return sourceFault;
   if (goal !== null) return judgement;

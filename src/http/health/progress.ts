@@ -1,4 +1,5 @@
 /** The readings that `/health` judges; the service takes them. */
+import type { GuidedHealth } from "./report.ts";
 
 export type Trouble = {
   /** True: needs an operator. False: retried. */
@@ -27,6 +28,15 @@ export type SourceReading = {
   readonly noteAgeMs: number;
 };
 
+/** A coin whose rows lack facts. */
+export type HeldCoinReading = {
+  readonly coinType: string;
+  readonly from: bigint;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly since: string;
+};
+
 type PipelineProgress = {
   readonly pipeline: string;
   /** Next checkpoint; null before the first run. */
@@ -45,15 +55,7 @@ type PipelineProgress = {
     readonly secondsLeft: number | null;
   } | null;
   /** Coins in quarantine. */
-  readonly quarantined?:
-    | readonly {
-        readonly coinType: string;
-        readonly from: bigint;
-        readonly reason: string;
-        /** ISO 8601. */
-        readonly since: string;
-      }[]
-    | undefined;
+  readonly quarantined?: readonly HeldCoinReading[] | undefined;
   /** First checkpoint not yet available to it: it has work while `next` is below. Null: unknown. */
   readonly goal: bigint | null;
   /** Trouble in this process; absent while it runs well or elsewhere. */
@@ -69,11 +71,15 @@ export type ReaderProgress = {
   readonly trouble?: Trouble | undefined;
   /** By the reader of any process; null before the first note. */
   readonly source?: SourceReading | null | undefined;
+  /** Guided reading under way in any process; null without. */
+  readonly guided?: GuidedHealth | null | undefined;
 };
 
 export type Progress = {
   readonly pipelines: readonly PipelineProgress[];
   readonly reader: ReaderProgress;
+  /** Coins of which the log lacks a change. */
+  readonly incomplete?: readonly HeldCoinReading[] | undefined;
   /** Why a whole process makes no progress; absent while it answers. */
   readonly process?: Trouble | undefined;
 };

@@ -44,9 +44,15 @@ export type PipelineHealth = PartProgress & {
     readonly secondsLeft: number | null;
   };
   /** Coins with a fact that could not be applied, of any number; absent without. They change no state. */
-  readonly quarantined?: { readonly coins: number; readonly first: readonly QuarantinedCoin[] };
+  readonly quarantined?: QuarantinedCoins;
   readonly state: State;
   readonly reason?: string;
+};
+
+/** How many, and the first ten. */
+export type QuarantinedCoins = {
+  readonly coins: number;
+  readonly first: readonly QuarantinedCoin[];
 };
 
 /** Queries of this coin that need the pipeline are refused; all other coins go on. */
@@ -69,6 +75,23 @@ export type ReaderHealth = PartProgress & {
   readonly reason?: string;
   /** The reader's last note on its source, from any process; absent before the first. */
   readonly source?: SourceHealth;
+  /** Guided reading under way in any process; absent without. */
+  readonly guided?: GuidedHealth;
+};
+
+export type GuidedHealth = {
+  /** `lists`, `metadata`, `objects`, `walking back`, `newest versions` or `appending`. */
+  readonly step: string;
+  /** Checkpoints fetched, and their bytes. */
+  readonly fetched: number;
+  readonly bytes: number;
+  /** Objects met, and those whose chain of versions has a gap. */
+  readonly objects: number;
+  readonly open: number;
+  /** Checkpoint fetched last, decimal; null before the first. */
+  readonly at: string | null;
+  /** Last checkpoint of the range, decimal. */
+  readonly last: string;
 };
 
 export type HealthReport = {
@@ -84,6 +107,11 @@ export type HealthReport = {
   readonly notes?: readonly Note[];
   readonly pipelines: readonly PipelineHealth[];
   readonly reader: ReaderHealth;
+  /**
+   * Tokens of which the log lacks a change, as a proof of completeness or guided reading found;
+   * absent without. Their queries are refused from that checkpoint on. They change no state.
+   */
+  readonly incomplete?: QuarantinedCoins;
   /** Details of other rooms, such as `evm` and `callbacks`. */
   readonly details?: Readonly<Record<string, unknown>>;
 };

@@ -23,12 +23,15 @@ export type Observation = {
   readonly next: bigint | null;
   /** It has work while `next` is below this; null: unknown. */
   readonly goal: bigint | null;
+  /** Work that does not move `next` yet: any change of it is progress. */
+  readonly doing?: string | undefined;
   readonly trouble?: Trouble | undefined;
 };
 
 type Memory = {
   readonly next: bigint | null;
-  /** When `next` last changed, or was first seen. */
+  readonly doing: string | undefined;
+  /** When either last changed, or was first seen. */
   readonly movedMs: number;
   /** Since when there has been work; null while there is none. */
   readonly workMs: number | null;
@@ -38,7 +41,7 @@ type Memory = {
 
 export type StallWatch = {
   judge(observation: Observation, nowMs: number): Judgement;
-  /** Milliseconds since `next` last changed. */
+  /** Milliseconds since `next` or `doing` last changed. */
   quietMs(name: string, nowMs: number): number;
 };
 
@@ -49,11 +52,13 @@ export const createStallWatch = (
 ): StallWatch => {
   const memories = new Map<string, Memory>();
 
-  const remember = ({ name, next, goal, trouble }: Observation, nowMs: number): Memory => {
+  const remember = ({ name, next, goal, doing, trouble }: Observation, nowMs: number): Memory => {
     const before = memories.get(name);
+    const isSame = before !== undefined && before.next === next && before.doing === doing;
     const memory: Memory = {
       next,
-      movedMs: before !== undefined && before.next === next ? before.movedMs : nowMs,
+      doing,
+      movedMs: isSame ? before.movedMs : nowMs,
       workMs: lagOf(next, goal) === 0n ? null : (before?.workMs ?? nowMs),
       gaveUpAt: trouble?.gaveUp ? (before?.gaveUpAt ?? { next }) : undefined,
     };

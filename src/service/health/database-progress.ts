@@ -11,7 +11,7 @@ import type { LocalProgress } from "./snapshot.ts";
 export const databaseProgress =
   (db: Db, pipelines: readonly ProgressTables[], local?: () => LocalProgress) =>
   async (): Promise<Progress> => {
-    const [{ log, pipelines: watermarks }, source] = await Promise.all([
+    const [{ log, pipelines: watermarks, incomplete }, source] = await Promise.all([
       readWatermarks(db, pipelines),
       readSource(db),
     ]);
@@ -29,7 +29,9 @@ export const databaseProgress =
         tip: here?.tip ?? null,
         trouble: here?.reader,
         source,
+        guided: log.guided,
       },
+      incomplete,
       process: here?.process,
     };
   };

@@ -63,12 +63,12 @@ export const LEDGERS = {
     ),
     holderbook_quarantined_coins: known(
       "coins",
-      "Coins that a pipeline holds in quarantine: a fact of theirs could not be applied",
+      "Coins that a pipeline holds in quarantine: a fact of theirs could not be applied; as the pipeline completeness, coins of which the log lacks a change",
       ["pipeline"],
     ),
     holderbook_quarantined_seconds: known(
       "seconds",
-      "Since a coin was put in quarantine; the first ten of each pipeline",
+      "Since a coin was put in quarantine, or found incomplete; the first ten of each pipeline",
       ["pipeline", "coin"],
     ),
     holderbook_pipeline_checkpoints_total: counter("checkpoints", "Checkpoints applied", [
