@@ -18,6 +18,7 @@ import { committeeInLog, proofOf } from "../log/proofs.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
 import type { FindSummaries } from "../projections/asking.ts";
 import { pipelineDigest } from "../projections/digests.ts";
+import { QuarantinedError } from "../projections/held-coins.ts";
 import { BeforeLogError, BetweenReadError, NotYetIndexedError } from "../projections/past.ts";
 import type { VerifyLevel } from "../settings/values.ts";
 import { proofAnswer } from "./answers.ts";
@@ -195,6 +196,8 @@ const digestsAt = (
       pipelineDigest(db, pipeline, at)
         .catch((error: unknown) => {
           if (error instanceof NotYetIndexedError || error instanceof BeforeLogError) return null;
+          // A digest is over the rows of all coins.
+          if (error instanceof QuarantinedError) return null;
           throw error;
         })
         .then((digest) => ({ pipeline: pipeline.name, digest })),

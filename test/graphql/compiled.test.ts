@@ -150,6 +150,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   replays: "",
   pipelineDigest: 'pipeline: "role_changes", atCheckpoint: "20"',
   _meta: "",
+  completeness: "coinType: $coin",
   balanceChanges: "coinType: $coin, owner: $owner, limit: 3, order: DESC",
   tokens: "limit: 2",
   token: "coinType: $coin",

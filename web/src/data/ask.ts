@@ -149,8 +149,18 @@ const parsed = async (response: Response): Promise<unknown> => {
 export const ask = async <Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
+  asking: Asking,
+): Promise<Data> => (await askList(document, variables, asking)).data;
+
+/**
+ * The same of a list, with the coin types that it leaves out: those in quarantine, and incomplete ones.
+ * @throws AskError when any part of it could not be answered
+ */
+export const askList = async <Data, Variables>(
+  document: TadaDocumentNode<Data, Variables>,
+  variables: Variables,
   { key, signal }: Asking,
-): Promise<Data> => {
+): Promise<{ readonly data: Data; readonly leftOut: readonly string[] }> => {
   const response = await send("/graphql", {
     method: "POST",
     headers: { "content-type": "application/json", ...headersOf(key) },
@@ -158,10 +168,16 @@ export const ask = async <Data, Variables>(
     signal: withTimeout(signal),
   });
   const body = await parsed(response);
-  const { data, errors } = record(body);
+  const { data, errors, extensions } = record(body);
   if (!response.ok || Array.isArray(errors) || data === undefined) throw refusal(response, body);
   // The service answers by the schema that these types were made from.
-  return data as Data;
+  return { data: data as Data, leftOut: leftOutIn(extensions) };
+};
+
+const leftOutIn = (extensions: unknown): readonly string[] => {
+  const { quarantined } = record(extensions);
+  const coins = Array.isArray(quarantined) ? quarantined : [];
+  return [...new Set(coins.flatMap((coin) => text(record(coin).coinType) ?? []))];
 };
 
 /** An address with the parameters that are given: `pathWith("/operator/requests", { status })`. */

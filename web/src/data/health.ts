@@ -1,6 +1,11 @@
 /** `/health`: whether everything keeps up, and what does not and why. */
 import { useQuery } from "@tanstack/react-query";
-import type { HealthReport, Judgement, Note } from "../../../src/http/health/report.ts";
+import type {
+  HealthReport,
+  Judgement,
+  Note,
+  QuarantinedCoin,
+} from "../../../src/http/health/report.ts";
 import { mostOf } from "../shown/amount.ts";
 import { momentText } from "../shown/moment.ts";
 import { askPath } from "./ask.ts";
@@ -52,17 +57,26 @@ export type Health = Omit<HealthReport, "details"> & { readonly details?: Detail
 export const noteText = ({ reason, since }: Note): string =>
   `${reason}, since ${momentText(Date.parse(since))}`;
 
-/** Tokens in quarantine: from which checkpoint on, and why, by each pipeline that holds them. */
-export const quarantinesOf = ({ pipelines }: Health) => {
-  const held = pipelines.flatMap(({ quarantined }) => quarantined?.first ?? []);
-  return [...Map.groupBy(held, ({ coinType }) => coinType)].map(([coinType, each]) => ({
+type Held = { readonly coins: readonly QuarantinedCoin[]; readonly isIncomplete: boolean };
+
+/** Tokens in quarantine, and incomplete ones: from which checkpoint on, and why, by each pipeline that holds them. */
+export const quarantinesOf = ({ pipelines, incomplete }: Health) => [
+  ...byToken({
+    coins: pipelines.flatMap(({ quarantined }) => quarantined?.first ?? []),
+    isIncomplete: false,
+  }),
+  ...byToken({ coins: incomplete?.first ?? [], isIncomplete: true }),
+];
+
+const byToken = ({ coins, isIncomplete }: Held) =>
+  [...Map.groupBy(coins, ({ coinType }) => coinType)].map(([coinType, each]) => ({
     coinType,
+    isIncomplete,
     checkpoint: each
       .map(({ checkpoint }) => BigInt(checkpoint))
       .toSorted((a, b) => (a < b ? -1 : 1))[0],
     reasons: [...new Set(each.map(({ reason }) => reason))],
   }));
-};
 
 type Part = {
   readonly name: string;

@@ -1,12 +1,11 @@
 /** The token and the moment in view: both are in the page's address, and links keep them. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
-import { type Asking, ask, graph, type ResultOf } from "./ask.ts";
+import { type Asking, ask, askList, graph, type ResultOf } from "./ask.ts";
 import { NOW, useGraph, useRead } from "./queries.ts";
 
 const tokensQuery = graph(`query Tokens {
   tokens(limit: 1000) { coinType name symbol decimals totalSupply firstCheckpoint }
-  indexerStatus { pipeline quarantined { coinType } }
 }`);
 
 const heldTokenQuery = graph(`query HeldToken($coinType: String!) {
@@ -17,19 +16,15 @@ const heldTokenQuery = graph(`query HeldToken($coinType: String!) {
 
 export type Token = NonNullable<ResultOf<typeof tokensQuery>["tokens"]>[number];
 
-/** Tokens in quarantine that are listed. */
+/** Tokens that `tokens` leaves out and that are listed all the same. */
 const MOST_HELD = 20;
 
-/** All tokens by coin type. Those in quarantine, which `tokens` leaves out, are as they were before it. */
+/** All tokens by coin type. Those in quarantine, and incomplete ones, are as they were before it. */
 const readTokens = async (asking: Asking): Promise<{ readonly tokens: readonly Token[] }> => {
-  const { tokens, indexerStatus } = await ask(tokensQuery, {}, asking);
-  const listed = new Set(tokens?.map(({ coinType }) => coinType));
-  const held = new Set(
-    indexerStatus?.flatMap(({ quarantined }) => quarantined.map(({ coinType }) => coinType)),
-  );
-  const missing = [...held].filter((coinType) => !listed.has(coinType)).slice(0, MOST_HELD);
+  const { data, leftOut } = await askList(tokensQuery, {}, asking);
+  const { tokens } = data;
   const before = await Promise.all(
-    missing.map((coinType) => ask(heldTokenQuery, { coinType }, asking)),
+    leftOut.slice(0, MOST_HELD).map((coinType) => ask(heldTokenQuery, { coinType }, asking)),
   );
   const all = [...(tokens ?? []), ...before.flatMap(({ token }) => token ?? [])];
   return { tokens: all.toSorted((a, b) => (a.coinType < b.coinType ? -1 : 1)) };

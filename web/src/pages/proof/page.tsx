@@ -14,6 +14,7 @@ import { LongId } from "../../shown/copied.tsx";
 import { LeftIcon, RightIcon } from "../../shown/icons.tsx";
 import { Ago, Moment } from "../../shown/shown.tsx";
 import { CheckFile } from "./check/check-file.tsx";
+import { Completeness } from "./completeness.tsx";
 import { PipelineDigests, Published } from "./published.tsx";
 import { Signature } from "./signature.tsx";
 import { summaryDigest } from "./summary-digest.ts";
@@ -46,6 +47,7 @@ const Page = () => {
         </Answered>
       ) : (
         <>
+          <Completeness />
           <Chosen checkpoint={checkpoint} newest={newest} />
           <Proof checkpoint={checkpoint} />
         </>

@@ -67,25 +67,8 @@ const Verdict = ({ health }: { readonly health: Health }) => {
   if (parts.length + doubts.length + notes.length + held.length === 0) return null;
   return (
     <div className="space-y-2">
-      {held.map(({ coinType, checkpoint = 0n, reasons }) => (
-        <Notice
-          key={coinType}
-          tone="warn"
-          title={`${tokenLabel({ coinType, symbol: null })} is in quarantine since checkpoint ${countText(checkpoint)}`}
-        >
-          {reasons.map((reason) => (
-            <p key={reason} className="break-words">
-              {reason}
-            </p>
-          ))}
-          <p className="mt-1">
-            All other tokens go on. Once a version of Holderbook can apply this fact, run:
-          </p>
-          <p className="mt-1">
-            <code className="break-all">holderbook quarantine retry {coinType}</code>
-            <CopyButton text={`holderbook quarantine retry ${coinType}`} what="the command" />
-          </p>
-        </Notice>
+      {held.map((token) => (
+        <HeldToken key={`${token.coinType} ${token.isIncomplete}`} token={token} />
       ))}
       {doubts.map((reason) => (
         <Notice key="reader" tone="warn" title="The chain's newest checkpoint is unknown">
@@ -107,6 +90,42 @@ const Verdict = ({ health }: { readonly health: Health }) => {
         </Notice>
       ))}
     </div>
+  );
+};
+
+const HeldToken = ({
+  token: { coinType, checkpoint = 0n, reasons, isIncomplete },
+}: {
+  readonly token: ReturnType<typeof quarantinesOf>[number];
+}) => {
+  const { state, advice, command } = isIncomplete
+    ? {
+        state: "incomplete",
+        advice:
+          "Its newest proof, or guided reading, found that this was not read. To see all that is missing, and to prove it again with another node in INDEX_SOURCE, run:",
+        command: `holderbook prove complete --coin '${coinType}'`,
+      }
+    : {
+        state: "in quarantine",
+        advice: "Once a version of Holderbook can apply this fact, run:",
+        command: `holderbook quarantine retry ${coinType}`,
+      };
+  return (
+    <Notice
+      tone="warn"
+      title={`${tokenLabel({ coinType, symbol: null })} is ${state} since checkpoint ${countText(checkpoint)}`}
+    >
+      {reasons.map((reason) => (
+        <p key={reason} className="break-words">
+          {reason}
+        </p>
+      ))}
+      <p className="mt-1">All other tokens go on. {advice}</p>
+      <p className="mt-1">
+        <code className="break-all">{command}</code>
+        <CopyButton text={command} what="the command" />
+      </p>
+    </Notice>
   );
 };
 

@@ -64,7 +64,7 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
     refetchInterval: again(REFRESH_MS),
   });
   const { readFrom, completeThrough = null } = reading.data?._meta ?? {};
-  const { checkpoint, tip, lagCheckpoints: lag, state, source } = reader;
+  const { checkpoint, tip, lagCheckpoints: lag, state, source, guided } = reader;
   const read = useMoved(checkpoint);
   const chain = useMoved(tip);
   const left = secondsLeft(lag, rateOver(read, 60_000), rateOver(chain, 60_000));
@@ -80,6 +80,7 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
           </span>,
         ],
         ["In the log through", numberText(checkpoint)],
+        ...(guided === undefined ? [] : guidedLines(guided)),
         ...(readFrom === "GUIDED"
           ? ([
               ["Read", "guided: checkpoints that concern the contract"],
@@ -93,6 +94,24 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
     />
   );
 };
+
+/** Of guided reading, until its range is in the log. */
+const guidedLines = ({
+  step,
+  fetched,
+  bytes,
+  objects,
+  open,
+  at,
+  last,
+}: NonNullable<Health["reader"]["guided"]>) =>
+  [
+    ["Guided reading", `${step}, at ${numberText(at)} of ${countText(last)}`],
+    ["Found so far", `${countText(fetched)} checkpoints, ${mebibytes(bytes)} MiB`],
+    ["Objects followed", `${countText(objects)}, ${countText(open)} with a gap`],
+  ] as const;
+
+const mebibytes = (bytes: number): string => countText(Math.round(bytes / 1024 / 1024));
 
 /** When a backlog is worked off. */
 export const leftText = (state: string, secondsLeft: number | null, none: string): string =>

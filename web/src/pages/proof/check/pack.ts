@@ -62,11 +62,18 @@ const RESULTS = new Map([
   [null, "open"],
 ] as const);
 
+/** The page has no library for the validators' signatures, on which the last two steps rest. */
+const WITHOUT_SIGNATURES =
+  "This page verifies no signatures of validators, and without them anyone could have made the facts. `holderbook audit-pack verify FOLDER --committee-from FILE` verifies them, from a committee file that you know from elsewhere.";
+
 const stepsOf = (verdict: Verdict, means: Readonly<Record<keyof Verdict, string>>): Step[] =>
   (["authentic", "consistent", "complete"] as const).map((name) => ({
     title: `${name[0]?.toUpperCase()}${name.slice(1)}: ${means[name]}`,
     result: RESULTS.get(verdict[name].holds) ?? "fails",
-    details: verdict[name].by,
+    details:
+      name === "complete" && verdict.complete.holds === null
+        ? [...verdict.complete.by, WITHOUT_SIGNATURES]
+        : verdict[name].by,
   }));
 
 const contentsOf = ({
