@@ -342,18 +342,25 @@ const partsOf = (bytes: Uint8Array): Parts => {
     else if (field === 5) parts.contents = bcsIn(inner);
     else if (field === 6) {
       const own = new Map<number, Uint8Array>();
-      for (const part of fieldsOf(inner)) own.set(part.field, bcsIn(part.inner));
+      for (const part of fieldsOf(inner)) {
+        if (![2, 4, 5].includes(part.field)) refuse(`has field ${part.field} in a transaction`);
+        own.set(part.field, bcsIn(part.inner));
+      }
       parts.transactions.push(own);
     } else if (field === 7) {
-      for (const object of fieldsOf(inner)) parts.objects.push(bcsIn(object.inner));
+      for (const object of fieldsOf(inner)) {
+        if (object.field !== 1) refuse(`has field ${object.field} beside its objects`);
+        parts.objects.push(bcsIn(object.inner));
+      }
     } else if (field === 4) {
       for (const part of fieldsOf(inner)) {
         const value = () => part.inner.taken(part.inner.end - part.inner.at);
         if (part.field === 1) parts.signedEpoch = BigInt(part.number);
         else if (part.field === 2) parts.signature = value();
         else if (part.field === 3) parts.bitmap = value();
+        else refuse(`has field ${part.field} in its signature`);
       }
-    }
+    } else if (field !== 1) refuse(`has an unknown field, ${field}`);
   }
   return parts;
 };
@@ -395,9 +402,11 @@ export const excerptIn = (
   const facts = transactions.flatMap((own, transaction): readonly ChainFact[] => {
     const names = listed[transaction];
     if (own.size === 0 || names === undefined) return [];
-    // The transaction's data have no facts; its effects name their digest.
-    const [effects, events] = [4, 5].map((field) => own.get(field));
-    if (effects === undefined) return refuse("has a transaction without effects");
+    const [data, effects, events] = [2, 4, 5].map((field) => own.get(field));
+    if (data === undefined || effects === undefined) {
+      return refuse("has a transaction without data or effects");
+    }
+    assertDigest("TransactionData", data, names.transaction);
     assertDigest("TransactionEffects", effects, names.effects);
     const read = wholly(effects, readEffects);
     if (!isSame(read.transaction, names.transaction)) refuse("has effects of another transaction");

@@ -74,6 +74,6 @@ export const assertLeft = (
   if (found.every((byte, at) => byte === commitment[at])) return;
   const [first] = ascending;
   refuse(
-    `does not lead to what the checkpoint's summary commits to: the checkpoint left object ${first?.objectId}${ascending.length === 1 ? "" : `, or another of ${ascending.length},`} in another version, or the proof is of another checkpoint`,
+    `does not match the commitment of the checkpoint's summary: the checkpoint left object ${first?.objectId}${ascending.length === 1 ? "" : `, or another of ${ascending.length},`} in another version, or the proof is of another checkpoint`,
   );
 };

@@ -180,7 +180,7 @@ export const shownComplete = (
       ...(left.uncommitted === 0
         ? []
         : [
-            `that nothing touched ${left.uncommitted} of these later in the very checkpoint that left them so: its summary is of before protocol 125, not committed to objects`,
+            `that nothing touched ${left.uncommitted} of these later in the very checkpoint that left them so: its summary predates protocol 125 and commits to no objects`,
           ]),
       ...(isKnown
         ? [

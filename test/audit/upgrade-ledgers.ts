@@ -18,6 +18,19 @@ export const DEEDS = {
   delete: [
     (stage: Stage) => makeImmutable(stage, account(stage, PUBLISHER), stage.world.upgradeCap),
   ],
+  /** In one transaction. */
+  "upgrade and delete": [
+    (stage: Stage) =>
+      onCap(stage, (execution, capId) => {
+        const [originalId = ""] = stage.world.securities.packages;
+        execution.publish({
+          ...{ id: execution.newId(), originalId, version: 3n, linkage: [] },
+          modules: new Map([["shared_token", Uint8Array.of(1, 2, 3)]]),
+          typeOrigins: [{ module: "shared_token", name: "SharedToken", package: originalId }],
+        });
+        execution.remove(capId);
+      }),
+  ],
   wrap: [(stage: Stage) => onCap(stage, (execution, capId) => execution.wrap(capId))],
   "wrap and unwrap": [
     (stage: Stage) => onCap(stage, (execution, capId) => execution.wrap(capId)),

@@ -138,6 +138,26 @@ test("an upgrade that was not read is named behind the deletion of the capabilit
   );
 });
 
+test("an upgrade in the very transaction that deletes the capability is one of the upgrades", async () => {
+  const ledger = upgradeLedger("upgrade and delete");
+  await using whole = await logOf(ledger, ledger.newest());
+  const { code, ...proof } = await proven(ledger, {}, {}, whole);
+  const last = code.versions.at(-1);
+  expect(last).toMatchObject({ version: 3n, checkpoint: deletionIn(ledger).checkpoint });
+  expect(judged({ ...proof, code })).toMatchObject({
+    verdict: "incomplete",
+    gaps: [],
+    notShown: [],
+  });
+  const accepted = new Map([...acceptedBytecode(), [last?.bytecode ?? "", "setting"] as const]);
+  expect(judged(await proven(ledger, {}, { accepted }, whole)).verdict).toBe("complete");
+  // As a node leaves the log that hides it.
+  await losePackages(whole);
+  const hidden = await proven(ledger, {}, { accepted }, whole);
+  expect(judged(hidden).verdict).toBe("incomplete");
+  expect(hidden.code.hidden.map(({ address }) => address)).toContain(last?.address);
+});
+
 test("a node that hides the deletion, or claims one, shows nothing", async () => {
   const { transaction, checkpoint } = deletionIn(deleted);
   const unlisted = judged(await proven(deleted, { unlisted: new Set([transaction]) }));
@@ -235,6 +255,14 @@ test("an upgrade that no profile knows makes every token incomplete, names the c
   });
   const key = await openDeploymentKey(altered, Buffer.alloc(32, 7));
   expect(await certify(proof, key)).toEqual([]);
+  // Found missing before, and read since.
+  const missing = { version: 1n, from: 2n, objectId: kept.capId, what: "was not read" };
+  const coins = proof.coins.map((one) => ({
+    ...one,
+    gaps: [{ coinType: one.coinType, ...missing }],
+  }));
+  await altered.transaction(({ sql }) => storeProof(sql, { ...proof, coins }, [], true));
+  expect(await altered.sql`select from incomplete_coins`).toHaveLength(coins.length);
   await altered.transaction(({ sql }) => storeProof(sql, proof, [], true));
   expect(await altered.sql`select from incomplete_coins`).toHaveLength(0);
   expect((await readMeta(altered)).completeThrough).toBeNull();

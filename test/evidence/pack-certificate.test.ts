@@ -269,7 +269,7 @@ test("a pack shows chains, closure and conservation by its facts, and names whos
   expect(proofs.every((file) => Number(/\d+/.exec(file)?.[0]) >= COMMITS_FROM)).toBe(true);
   // Some were left before summaries committed to objects, and changed by nothing since.
   expect(ran.stdout).toMatch(
-    /not shown: that nothing touched \d+ of these later in the very checkpoint that left them so: its summary is of before protocol 125, not committed to objects/,
+    /not shown: that nothing touched \d+ of these later in the very checkpoint that left them so: its summary predates protocol 125 and commits to no objects/,
   );
   const byLast = Number(
     /For (\d+), which no later checkpoint shows, that is the last/.exec(ran.stdout)?.[1] ?? 0,
@@ -393,7 +393,7 @@ test("the last transaction on an object, cut out of its checkpoint, is missed by
   const own = facts.filter((fact) => fact.checkpoint === BigInt(at) && fact.txDigest !== txDigest);
   const before = new Set(own.map((fact) => fact.transaction));
   expect(before.has(transaction)).toBe(false);
-  const elsewhere = `${file}: does not lead to what the checkpoint's summary commits to: the checkpoint left object`;
+  const elsewhere = `${file}: does not match the commitment of the checkpoint's summary: the checkpoint left object`;
   const other = Object.keys((await manifestOf(honestly)).files).find(
     (path) => path.startsWith("objects/") && path !== file,
   );

@@ -263,7 +263,7 @@ def shown(files, manifest, certificate, last):
     if uncommitted:
         missing.append(
             f"that nothing touched {uncommitted} live objects later in the very checkpoint that left them so: its "
-            "summary is of before protocol 125, not committed to objects"
+            "summary predates protocol 125 and commits to no objects"
         )
     if len(left) > by_last:
         missing.append(

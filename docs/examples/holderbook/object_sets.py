@@ -33,6 +33,6 @@ def prove(path, commitment, left, proof):
         refuse("is no proof of these objects", path)
     if blake2b(b"\1\x20", root) != commitment:
         refuse(
-            f"does not lead to what the checkpoint's summary commits to: the checkpoint left object {min(left)[0]}, or "
+            f"does not match the commitment of the checkpoint's summary: the checkpoint left object {min(left)[0]}, or "
             f"another of {len(left)}, in another version, or the proof is of another checkpoint", path,
         )

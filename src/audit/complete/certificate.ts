@@ -116,7 +116,8 @@ export const storeProof = async (
   for (const { coinType, gaps, verdict, notShown } of coins) {
     const certificate = certificates?.find((one) => one.coinType === coinType);
     if (certificate !== undefined) await add(coinType, certificate, [], certificate);
-    else if (gaps.length > 0) {
+    else if (gaps.length > 0 || (verdict === "incomplete" && notShown.length === 0)) {
+      // Without gaps the token is released: its upgrade is known, and only its code is not.
       await add(coinType, { verdict, notShown }, gaps.map(objectOf), null);
     }
   }

@@ -25,7 +25,7 @@ export type CodeVersion = {
   readonly checkpoint: bigint;
   /** SHA-256, hex. */
   readonly bytecode: string;
-  /** Who says that the profile holds for it; null: it is not known to. */
+  /** Who says that the profile holds for it; null: no known profile covers it. */
   readonly acceptedBy: "profile" | "setting" | null;
   /** The upgrade capability as the publication left it; null: not as an object of its own. */
   readonly cap: { readonly objectId: string; readonly version: bigint } | null;

@@ -26,10 +26,9 @@ export type Walking = {
 const MOST_STEPS = 20_000;
 
 /**
- * The versions of an object from one back to its creation, or as long as the caller asks.
+ * The versions of an object from one back to its creation, or as long as the caller asks. Where a
+ * summary commits to its objects, the newest version in a checkpoint must be the one that it left.
  * @param from a version, its transaction's digest, and the checkpoint that changes it further
- * Where a summary commits to its objects, the newest version in a checkpoint must be the one that
- * it left.
  * @throws WalkEndedError when a step is missing, cannot be had, does not write the version or does
  * not leave it
  */

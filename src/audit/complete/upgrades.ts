@@ -5,7 +5,7 @@
  * walk then begins at the deletion, which the ledger shows.
  */
 import { packageOfCap, UPGRADE_CAP, versionOfCap } from "../../ledger/contract/upgrade-cap.ts";
-import type { OutputObject } from "../../ledger/decode/checkpoint.ts";
+import type { OutputObject, Transaction } from "../../ledger/decode/checkpoint.ts";
 import { decodeWith } from "../../ledger/decode/decode.ts";
 import type { Removal } from "../../ledger/decode/effects.ts";
 import { previousTransactionOf } from "../../ledger/guided/read-found.ts";
@@ -58,8 +58,8 @@ export const capIn = ({ checkpoint }: WholeCheckpoint, address: string): OutputO
   null;
 
 /**
- * What each node says about the upgrades of a package since its publication. A deletion that one of
- * them leads to settles it alone.
+ * What each node says about the upgrades of a package since its publication. One proven deletion
+ * suffices.
  */
 export const upgradesOf = async (
   asked: FollowUpgrades,
@@ -110,6 +110,19 @@ const followed = async (
   const head = served ?? deletion?.last;
   if (head === undefined) throw new WalkEndedError(`${index.description} has no object ${id}`);
   const published: PublishedUpgrade[] = [];
+  /** What a transaction that used the capability publishes. */
+  const note = (transaction: Transaction, sequence: bigint, version: bigint): void => {
+    const written = transaction.outputObjects.find((object) => object.id === id);
+    for (const { id: upgraded, typeOrigins } of transaction.packages) {
+      // An upgrade keeps all types, and so their origins.
+      const isOurs =
+        typeOrigins.includes(address) || (written && packageOfCap(written.contents) === upgraded);
+      const cap = { objectId: id, version };
+      if (isOurs) published.push({ address: upgraded, checkpoint: sequence, cap });
+    }
+  };
+  // One transaction may upgrade and then delete.
+  if (deletion !== null) note(deletion.transaction, deletion.checkpoint, deletion.last.version);
   let packages = versionOfCap(contents);
   let shownBy = weaker(publication.shownBy, deletion?.shownBy ?? "signature");
   for await (const step of walkBack(asked, id, head, signal)) {
@@ -125,22 +138,22 @@ const followed = async (
         `the upgrade capability ${id} was unwrapped at checkpoint ${sequence}, and a wrapped one can be used unseen`,
       );
     }
-    for (const { id: upgraded, typeOrigins } of transaction.packages) {
-      // An upgrade keeps all types, and so their origins.
-      const isOurs =
-        typeOrigins.includes(address) || (written && packageOfCap(written.contents) === upgraded);
-      const cap = { objectId: id, version };
-      if (isOurs) published.push({ address: upgraded, checkpoint: sequence, cap });
-    }
+    note(transaction, sequence, version);
   }
-  const { checkpoint, transaction } = deletion ?? {};
-  const deleted = checkpoint && transaction ? { checkpoint, transaction } : null;
+  const deleted = deletion && {
+    checkpoint: deletion.checkpoint,
+    transaction: deletion.transaction.digest,
+  };
   const { version } = head;
   const node = deletion?.node ?? index.description;
   return { cap: { objectId: id, version, packages, deleted, node, shownBy }, published };
 };
 
-const weaker = (one: ShownBy, other: ShownBy): ShownBy => (one === "signature" ? other : one);
+/** Strongest first. */
+const STRENGTH: readonly ShownBy[] = ["signature", "log", "source"];
+
+const weaker = (one: ShownBy, other: ShownBy): ShownBy =>
+  STRENGTH.indexOf(one) < STRENGTH.indexOf(other) ? other : one;
 
 /**
  * The deletion of a capability that a node does not serve, in the newest checkpoint that lists name
@@ -198,5 +211,5 @@ const removalIn = ({ raw, checkpoint }: WholeCheckpoint, id: string) => {
   const transaction = checkpoint.transactions[last?.index ?? -1];
   if (last === undefined || transaction === undefined) return null;
   const version = transaction.removedObjects.find((object) => object.id === id)?.version ?? null;
-  return { how: last.how, transaction: transaction.digest, version };
+  return { how: last.how, transaction, version };
 };

@@ -116,21 +116,21 @@ const ofRegister = async (
   if (chains.treasuries !== 1n && !isEarlier) {
     gaps.push(ofTreasury(`${chains.treasuries} treasuries of the token were read, instead of one`));
   }
+  const isKnown = code.versions.every(({ acceptedBy }) => acceptedBy !== null);
+  /** Of other code the profile says nothing. */
+  const breach = (rule: string, what: string, checkpoint: bigint): void => {
+    if (isKnown) gaps.push(ofTreasury(what, checkpoint));
+    else notShown.push(`${rule}: ${what}`);
+  };
   if (closure !== undefined && closure.foreign > 0n) {
     const foreign = await foreignTo(sql, through, one, MOST_GAPS);
-    const isKnown = code.versions.every(({ acceptedBy }) => acceptedBy !== null);
-    for (const { what, checkpoint } of foreign) {
-      // Of other code the profile says nothing.
-      if (isKnown) gaps.push(ofTreasury(what, checkpoint));
-      else notShown.push(`closure: ${what}`);
-    }
+    for (const { what, checkpoint } of foreign) breach("closure", what, checkpoint);
   }
   if (chains.unequalFrom !== null && gaps.length === 0 && !isEarlier) {
-    gaps.push(
-      ofTreasury(
-        `after checkpoint ${chains.unequalFrom} tokens and grants do not come to the treasury's supply; at the end they come to ${chains.held}, and the supply is ${chains.supply}`,
-        chains.unequalFrom,
-      ),
+    breach(
+      "conservation",
+      `after checkpoint ${chains.unequalFrom} tokens and grants do not come to the treasury's supply; at the end they come to ${chains.held}, and the supply is ${chains.supply}`,
+      chains.unequalFrom,
     );
   }
   return { gaps, notShown };

@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../../ledger/decode/cursor.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
 import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
 import type { Committee } from "../../ledger/proof/committee.ts";
@@ -141,6 +142,13 @@ export const writeExcerpts = async (
     prover.prove(certified);
     const bytes = await excerptOf(new Set(transactions));
     await write(excerptFile(sequence > last ? LATER : CHECKPOINTS, sequence), bytes);
+    if (certified.objectSet !== null && objects === null && heads.size > 0) {
+      throw new CheckpointDecodeError(
+        sequence,
+        0,
+        "its summary commits to its objects in a form that is not known here: a newer version is needed",
+      );
+    }
     const left = objects?.objects.filter(({ id, version }) => heads.get(id) === version) ?? [];
     if (objects !== null && left.length > 0) {
       await write(proofFile(sequence), objects.prove(new Set(left.map(({ id }) => id))));

@@ -121,7 +121,10 @@ type Committed = {
 /**
  * Decodes a checkpoint once, with its summary; its effects must write what the summary commits to.
  * Verifies no signature.
- * @throws CheckpointDecodeError (retry) also if effects and commitment differ
+ * Effects that remove objects or publish packages may be committed to in a form that is not known:
+ * no genuine checkpoint has shown it here, only the node's source. Without a match `objects` is
+ * null then, as in a checkpoint that commits to nothing.
+ * @throws CheckpointDecodeError (retry) also if other effects and the commitment differ
  */
 export const decodeCommitted = (
   raw: RawCheckpoint,
@@ -142,6 +145,9 @@ export const decodeCommitted = (
   const objects = new ObjectSet(written.objects.values());
   if (Buffer.compare(objects.commitment, objectSet) === 0)
     return { certified, checkpoint, objects };
+  const isUnseen =
+    written.hasRemovals || checkpoint.transactions.some(({ packages }) => packages.length > 0);
+  if (isUnseen) return { certified, checkpoint, objects: null };
   const { bytes } = new Cursor(raw.bytes, raw.sequence);
   throw new CheckpointDecodeError(
     raw.sequence,
@@ -156,10 +162,12 @@ const REMOVED = { deleted: new Uint8Array(32).fill(99), wrapped: new Uint8Array(
 /** What transactions write, by id, as the last of them leaves it. */
 export class WrittenObjects {
   readonly objects = new Map<string, ObjectReference>();
+  hasRemovals = false;
 
   /** @param effects of the next transaction, read by this cursor */
   add(cursor: Cursor, { writes, removals }: Effects): void {
     for (const { idAt, versionAt, how } of removals) {
+      this.hasRemovals = true;
       const id = cursor.address(idAt);
       this.objects.set(id, { id, version: cursor.u64At(versionAt), digest: REMOVED[how] });
     }

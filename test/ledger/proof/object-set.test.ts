@@ -94,7 +94,7 @@ describe("the genuine checkpoint", () => {
     expect(proof.length).toBe(10 * 33 + 11);
     const refused = (left: readonly Reference[], bytes: Uint8Array, why: string) =>
       expect(() => assertLeft(commitment, left, bytes)).toThrow(why);
-    const elsewhere = "does not lead to what the checkpoint's summary commits to";
+    const elsewhere = "does not match the commitment of the checkpoint's summary";
     refused([{ ...own, version: own.version - 1n }], proof, elsewhere);
     refused([{ ...own, digest: own.digest.map((byte) => byte ^ 1) }], proof, elsewhere);
     refused([{ ...own, objectId: addressBehind(object.id) }], proof, elsewhere);
@@ -131,10 +131,9 @@ describe("the genuine checkpoint", () => {
     expect(setOf(committing(objects))?.objects).toEqual(objects);
     const live = objects.filter(({ digest }) => digest[0] !== 99);
     expect(live.length).toBe(objects.length - 1);
-    expect(() => setOf(committing(live))).toThrow(
-      "the summary does not commit to the 1016 objects",
-    );
-    expect(() => setOf({ ...genuine, bytes })).toThrow(CheckpointDecodeError);
+    // A form that no genuine checkpoint has shown: not committed, rather than refused.
+    expect(setOf(committing(live))).toBeNull();
+    expect(setOf({ ...genuine, bytes })).toBeNull();
   });
 
   test("a walk from a version that the checkpoint did not leave ends there", async () => {
