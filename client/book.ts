@@ -62,7 +62,8 @@ const ROLE_EVENT =
   "eventId coinType owner role roleBit granted signer checkpointTimestamp checkpointTimestampMs position";
 const PROGRESS = "{ checkpoint of ratePerSecond secondsLeft }";
 const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo
-  rebuilding ${PROGRESS} quarantined { coinType checkpoint reason since }`;
+  rebuilding ${PROGRESS} quarantined { coinType checkpoint reason since }
+  guided { step fetched bytes objects open at last }`;
 const COLUMNS = "{ name served replayed }";
 const REPLAY = `pipeline reason state begunTimestamp updatedTimestamp progress ${PROGRESS}
   comparison { checkpoint timestamp rows differences { table count rows { onlyIn key ${COLUMNS} columns ${COLUMNS} } } }`;
@@ -426,6 +427,13 @@ export const createBook = ({
         of,
         "tokenBalance",
         "owner balance timelockBalance objectCount timelockCount timelocksIncluded decimals",
+      ),
+    completeness: ({ coinType, signal }) =>
+      askFor(
+        "completeness",
+        { coinType: ["String!", coinType] },
+        "coinType state through provenAt isSigned missingFrom reason since",
+        { signal },
       ),
     roles: (of) => ofToken(of, "walletRoles", "owner roles roleBits"),
     capTable,

@@ -60,6 +60,7 @@ const DIGESTS: ReadonlyMap<string, Uint8Array> = new Map(
   [
     "CheckpointSummary",
     "CheckpointContents",
+    "TransactionData",
     "TransactionEffects",
     "TransactionEvents",
     "Object",

@@ -66,6 +66,40 @@ export type PipelineStatus = {
   readonly rebuilding: ReplayProgress | null;
   /** Coins with a fact that could not be applied; all other coins go on. */
   readonly quarantined: readonly QuarantinedCoin[];
+  /** Guided reading of the log under way, the same for all pipelines; null when none runs. */
+  readonly guided: GuidedProgress | null;
+};
+
+/** Guided reading finds all checkpoints of a range before it appends any. */
+export type GuidedProgress = {
+  readonly step: string;
+  /** Checkpoints fetched, and their bytes. */
+  readonly fetched: number;
+  readonly bytes: number;
+  /** Objects of the contract met, and those whose chain of versions has a gap. */
+  readonly objects: number;
+  readonly open: number;
+  /** Checkpoint fetched last; null before the first. */
+  readonly at: bigint | null;
+  /** Last checkpoint of the range. */
+  readonly last: bigint;
+};
+
+/** What is shown about missing changes of a token. */
+export type Completeness = {
+  readonly coinType: string;
+  readonly state: "COMPLETE" | "INCOMPLETE" | "NOT_SHOWN";
+  /** Last checkpoint up to which a proof shows that no change is missing. */
+  readonly through: bigint | null;
+  /** ISO 8601. */
+  readonly provenAt: string | null;
+  /** Whether the deployment's key signed a certificate of it. */
+  readonly isSigned: boolean;
+  /** First checkpoint that may lack a change; null while none is missing. */
+  readonly missingFrom: bigint | null;
+  readonly reason: string | null;
+  /** ISO 8601. */
+  readonly since: string | null;
 };
 
 export type QuarantinedCoin = {
@@ -334,6 +368,8 @@ export type Book = {
   /** The last replay of each pipeline that had one. */
   replays(asking?: CallOptions): Promise<readonly Replay[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
+  /** Null for a token not seen. */
+  completeness(of: OfToken): Promise<Completeness | null>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
   /** Null for a token not seen by then. Totals cover all rows, whatever the filter. */
   capTable(of: OfTokenAt & WhichRows): Promise<CapTable | null>;
@@ -361,6 +397,7 @@ export type Book = {
 /** Members that the schema gives as decimal text. */
 const DECIMAL = new Set([
   "amount",
+  "at",
   "balance",
   "balanceAfter",
   "begunTimestamp",
@@ -380,14 +417,17 @@ const DECIMAL = new Set([
   "holderId",
   "initialReleasePortionBps",
   "issued",
+  "last",
   "leftBalance",
   "locked",
+  "missingFrom",
   "of",
   "periodBetweenReleasesMs",
   "position",
   "rebuildingTo",
   "releaseCount",
   "releaseScheduleId",
+  "through",
   "timelockBalance",
   "timestamp",
   "tokens",

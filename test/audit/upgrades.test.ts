@@ -141,21 +141,20 @@ test("an upgrade that was not read is named behind the deletion of the capabilit
 test("an upgrade in the very transaction that deletes the capability is one of the upgrades", async () => {
   const ledger = upgradeLedger("upgrade and delete");
   await using whole = await logOf(ledger, ledger.newest());
-  const { code, ...proof } = await proven(ledger, {}, {}, whole);
-  const last = code.versions.at(-1);
-  expect(last).toMatchObject({ version: 3n, checkpoint: deletionIn(ledger).checkpoint });
-  expect(judged({ ...proof, code })).toMatchObject({
-    verdict: "incomplete",
-    gaps: [],
-    notShown: [],
-  });
-  const accepted = new Map([...acceptedBytecode(), [last?.bytecode ?? "", "setting"] as const]);
-  expect(judged(await proven(ledger, {}, { accepted }, whole)).verdict).toBe("complete");
-  // As a node leaves the log that hides it.
-  await losePackages(whole);
-  const hidden = await proven(ledger, {}, { accepted }, whole);
+  const { checkpoint } = deletionIn(ledger);
+  const hidden = await proven(ledger, {}, {}, whole);
+  expect(hidden.code.hidden).toMatchObject([{ checkpoint, cap: { objectId: ledger.capId } }]);
   expect(judged(hidden).verdict).toBe("incomplete");
-  expect(hidden.code.hidden.map(({ address }) => address)).toContain(last?.address);
+  // In the log, it is a version like others.
+  const { address = "" } = hidden.code.hidden[0] ?? {};
+  await whole.sql`insert into log_packages values (${address}, ${checkpoint}, 0)`;
+  const { code, ...proof } = await proven(ledger, {}, {}, whole);
+  expect(code.versions.at(-1)).toMatchObject({ address, version: 3n, checkpoint });
+  const unknown = judged({ ...proof, code });
+  expect(unknown).toMatchObject({ verdict: "incomplete", gaps: [], notShown: [] });
+  const bytecode = code.versions.at(-1)?.bytecode ?? "";
+  const accepted = new Map([...acceptedBytecode(), [bytecode, "setting"] as const]);
+  expect(judged(await proven(ledger, {}, { accepted }, whole)).verdict).toBe("complete");
 });
 
 test("a node that hides the deletion, or claims one, shows nothing", async () => {

@@ -295,6 +295,7 @@ test("every query and subscription of the schema is read, with every field", asy
   const owner = holder?.owner ?? "";
   await book.balance({ coinType, owner, at });
   await book.roles({ coinType, at });
+  await book.completeness({ coinType });
   await listed(book.tokens());
   await listed(book.objects({ coinType, owner, at }));
   await listed(book.grants({ coinType, at }));
