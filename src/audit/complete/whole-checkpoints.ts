@@ -7,6 +7,7 @@ import type { Checkpoint, RawCheckpoint } from "../../ledger/decode/checkpoint.t
 import { CheckpointDecodeError } from "../../ledger/decode/cursor.ts";
 import { refusing } from "../../ledger/decode/verify.ts";
 import { fetchOne } from "../../ledger/guided/fetch-each.ts";
+import { CheckpointWithheldError, createPatience } from "../../ledger/guided/withheld.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
 import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
 import { unpackCommittee } from "../../ledger/proof/committee.ts";
@@ -14,12 +15,9 @@ import { decodeCommitted, type ObjectSet } from "../../ledger/proof/object-set.t
 import { CertificateError, TrustNotReachedError } from "../../ledger/proof/proof-errors.ts";
 import { createProver, type Prover } from "../../ledger/proof/prover.ts";
 import type { Verification } from "../../ledger/reading/proving.ts";
-import { committeeAt, isGone, type Trust } from "../../ledger/reading/trust.ts";
+import { committeeAt, type Trust } from "../../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
-import {
-  CheckpointDamagedError,
-  SourceUnavailableError,
-} from "../../ledger/sources/source-errors.ts";
+import { CheckpointDamagedError } from "../../ledger/sources/source-errors.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { OtherCheckpointError } from "../../log/past-blocks.ts";
 import { allCommittees, proofOf } from "../../log/proofs.ts";
@@ -66,9 +64,6 @@ type From = {
 
 /** The last ones stay in memory: a chain often goes through one checkpoint several times. */
 const KEPT = 16;
-/** Each checkpoint that a source announces and does not serve takes all its retries; further ones less. */
-const PATIENT = 3;
-const HURRIED_MS = 5_000;
 
 const refuse = refusing(true);
 
@@ -83,7 +78,7 @@ export const wholeCheckpoints = ({
   const read = new Set<bigint>();
   const committed = new Set<bigint>();
   const provers = new Map<bigint, Prover | null>();
-  const withheld = new Map<bigint, WalkEndedError>();
+  const patiently = createPatience(source, isFalse);
 
   /** The log's committee of that epoch or the newest before; else what the settings trust. */
   const trustFor = async (epoch: bigint): Promise<Trust | null> => {
@@ -132,36 +127,23 @@ export const wholeCheckpoints = ({
     return mark === null ? "source" : "log";
   };
 
-  const fetchWhole = async (sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint> => {
-    const raw = await fetchOne(source, sequence, signal);
+  const fetchWhole = async (
+    sequence: bigint,
+    graceMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<WholeCheckpoint> => {
+    const raw = await fetchOne(source, sequence, signal, graceMs);
     const { certified, checkpoint, objects } = decodeCommitted(raw, refuse);
     return { raw, checkpoint, objects, shownBy: await shownBy(certified, signal) };
   };
 
-  /** Whether the source lacks this checkpoint, or it alone; not whether it fails as a whole. */
-  const isWithheld = async (error: unknown, signal: AbortSignal): Promise<boolean> => {
-    if (isGone(error) || isFalse(error)) return true;
-    if (!(error instanceof SourceUnavailableError)) return false;
-    return source.latest(signal).then(
-      () => true,
-      () => false,
+  const readOrEnd = (sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint> =>
+    patiently(sequence, (graceMs) => fetchWhole(sequence, graceMs, signal), signal).catch(
+      (error: unknown) => {
+        if (!(error instanceof CheckpointWithheldError)) throw error;
+        throw new WalkEndedError(error.message, { cause: error });
+      },
     );
-  };
-
-  const readOrEnd = async (sequence: bigint, signal: AbortSignal): Promise<WholeCheckpoint> => {
-    const before = withheld.get(sequence);
-    if (before !== undefined) throw before;
-    const hurried = withheld.size < PATIENT ? null : AbortSignal.timeout(HURRIED_MS);
-    try {
-      return await fetchWhole(sequence, hurried ? AbortSignal.any([signal, hurried]) : signal);
-    } catch (error) {
-      if (signal.aborted || !(hurried?.aborted || (await isWithheld(error, signal)))) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      const ended = new WalkEndedError(`checkpoint ${sequence} cannot be had: ${reason}`);
-      withheld.set(sequence, ended);
-      throw ended;
-    }
-  };
 
   return {
     source: source.description,

@@ -4,13 +4,17 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { CheckpointOutOfOrderError, SourceEndedError } from "../reading/pass.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 
-/** @throws errors of the source; SourceEndedError, CheckpointOutOfOrderError (retry) */
+/**
+ * @param graceMs how long an announced checkpoint may be missing; the source's own by default
+ * @throws errors of the source; SourceEndedError, CheckpointOutOfOrderError (retry)
+ */
 export const fetchOne = async (
   source: CheckpointSource,
   sequence: bigint,
   signal: AbortSignal,
+  graceMs?: number,
 ): Promise<RawCheckpoint> => {
-  const range = { first: sequence, last: sequence, gaps: true };
+  const range = { first: sequence, last: sequence, gaps: true, graceMs };
   for await (const raw of source.checkpoints(range, signal)) {
     if (raw.sequence === sequence) return raw;
     throw new CheckpointOutOfOrderError(source.description, sequence, raw.sequence);
@@ -19,30 +23,28 @@ export const fetchOne = async (
   throw new SourceEndedError(source.description, sequence);
 };
 
-type Settled =
-  | { readonly raw: RawCheckpoint; readonly error?: undefined }
-  | { readonly raw?: undefined; readonly error: unknown };
+type Settled<T> = { readonly fetched: T } | { readonly error: unknown };
 
 /** Numbers of checkpoints, listed while the first of them are fetched. */
 export type Listed = (signal: AbortSignal) => AsyncIterable<bigint> | Iterable<bigint>;
 
 /**
  * Fetches every number, in the order given, at most `most` at once and in memory.
- * @throws the first error of the list or the source, after everything before it
+ * @throws the first error of the list or the fetches, after everything before it
  */
-export async function* fetchEach(
-  source: CheckpointSource,
+export async function* fetchEach<T>(
+  fetch: (sequence: bigint, signal: AbortSignal) => Promise<T>,
   list: Listed,
   most: number,
   signal: AbortSignal,
-): AsyncGenerator<RawCheckpoint> {
+): AsyncGenerator<T> {
   using own = followingAbort(signal);
   const numbers = toAsync(list(own.signal));
-  const started: Promise<Settled>[] = [];
+  const started: Promise<Settled<T>>[] = [];
   const start = (sequence: bigint) =>
     started.push(
-      fetchOne(source, sequence, own.signal).then(
-        (raw) => ({ raw }),
+      fetch(sequence, own.signal).then(
+        (fetched) => ({ fetched }),
         (error: unknown) => ({ error }),
       ),
     );
@@ -64,9 +66,9 @@ export async function* fetchEach(
       }
       const head = started.shift();
       if (head === undefined) return;
-      const { raw, error } = await head;
-      if (raw === undefined) throw error;
-      yield raw;
+      const settled = await head;
+      if ("error" in settled) throw settled.error;
+      yield settled.fetched;
     }
   } finally {
     own.abort();

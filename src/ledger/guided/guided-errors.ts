@@ -1,4 +1,5 @@
 import type { Remedy } from "../../waiting/remedy.ts";
+import { SourceError } from "../sources/source-errors.ts";
 
 /** The node's lists end before the range. They grow. Retried. */
 export class ListsBehindError extends Error {
@@ -10,14 +11,14 @@ export class ListsBehindError extends Error {
   }
 }
 
-/** The source lacks a checkpoint that the lists name. It grows; wait. */
-export class SourceBehindError extends Error {
+/** The source has not reached a checkpoint that the lists name. It grows; wait. */
+export class SourceBehindError extends SourceError {
   override readonly name = "SourceBehindError";
-  readonly remedy: Remedy = "wait";
+  override readonly remedy: Remedy = "wait";
 
   constructor(source: string, upTo: bigint, needed: bigint) {
     super(
-      `${source} reaches checkpoint ${upTo}, and checkpoint ${needed}, which the lists name, is needed`,
+      `${source} reaches checkpoint ${upTo}: waiting until it has ${needed}, which the lists name`,
     );
   }
 }

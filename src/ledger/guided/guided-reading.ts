@@ -15,7 +15,6 @@ import {
 } from "../../log/guided.ts";
 import { liveObjects } from "../../log/live-objects.ts";
 import { allCommittees } from "../../log/proofs.ts";
-import { lowest } from "../../values/bigints.ts";
 import { canonicalAddress } from "../../values/move-type.ts";
 import { checkChainOf } from "../history/history-errors.ts";
 import type { LedgerIndex, ListedRange } from "../history/ledger-index.ts";
@@ -26,9 +25,12 @@ import type { GatheredBatch } from "../reading/gathering.ts";
 import { refusalCounter } from "../reading/pass.ts";
 import type { Guide, GuideFrom } from "../reading/reader.ts";
 import type { Trust } from "../reading/trust.ts";
-import { discover, type KnownObject, type Missing } from "./discover.ts";
+import { discover } from "./discover.ts";
+import type { Missing } from "./discovery.ts";
+import type { KnownObject } from "./findings.ts";
 import { foundBatches } from "./found-batches.ts";
 import { LogNotGuidedError } from "./guided-errors.ts";
+import { newestOfBoth } from "./reach.ts";
 import type { Staging } from "./staging.ts";
 
 type Guided = {
@@ -68,22 +70,12 @@ export const guideWith =
       if (!isEmpty && (await guidedFrom({ sql: database.sql }, log.firstCheckpoint)) === null) {
         throw new LogNotGuidedError();
       }
-      const target = last ?? (await newest(index, source, signal));
+      const target = last ?? (await newestOfBoth(index, source, signal));
       const isFar = target !== null && target >= first && (isEmpty || target - first >= above);
       if (!isFar) return;
       await readGuided(from, { first, last: target }, { index, concurrency, onMissing }, signal);
     }
   };
-
-/** Newest checkpoint that both the source and the lists have. */
-const newest = async (
-  index: LedgerIndex,
-  { latest }: GuideFrom["source"],
-  signal: AbortSignal,
-): Promise<bigint | null> => {
-  const [tip, covered] = await Promise.all([latest(signal), index.covers(signal)]);
-  return tip === null ? null : lowest(tip, covered.last);
-};
 
 const readGuided = async (
   from: GuideFrom,

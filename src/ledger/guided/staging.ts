@@ -15,6 +15,42 @@ export type Staging = {
   dropAfter(checkpoint: bigint): Promise<void>;
 };
 
+/** Staged together. */
+const TOGETHER = { excerpts: 100, bytes: 4 * 1024 * 1024 };
+
+/** Excerpts on their way into the staging, some at a time. */
+export type Excerpts = {
+  add(checkpoint: bigint, excerpt: Uint8Array): Promise<void>;
+  /** Stages what was added. */
+  flush(): Promise<void>;
+  /** Removes those after a checkpoint. */
+  dropAfter(checkpoint: bigint): Promise<void>;
+};
+
+export const gatherExcerpts = (staging: Staging): Excerpts => {
+  /** Each once: the end of an epoch may be fetched twice. */
+  let gathered = new Map<bigint, FoundExcerpt>();
+  let bytes = 0;
+  const flush = async () => {
+    const some = [...gathered.values()];
+    gathered = new Map();
+    bytes = 0;
+    if (some.length > 0) await staging.add(some);
+  };
+  return {
+    add: async (checkpoint, excerpt) => {
+      gathered.set(checkpoint, { checkpoint, excerpt });
+      bytes += excerpt.byteLength;
+      if (gathered.size >= TOGETHER.excerpts || bytes >= TOGETHER.bytes) await flush();
+    },
+    flush,
+    dropAfter: async (checkpoint) => {
+      await flush();
+      await staging.dropAfter(checkpoint);
+    },
+  };
+};
+
 /** For tests, and for commands that keep nothing. */
 export const memoryStaging = (): Staging => {
   const excerpts = new Map<bigint, Uint8Array>();

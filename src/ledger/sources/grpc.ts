@@ -114,7 +114,11 @@ export const grpcSource = ({
   /** Fetches up to `last`, which the node reported to have, moving `cursor`. */
   async function* fetched(
     cursor: Cursor,
-    { last, maxConcurrent }: { readonly last: bigint; readonly maxConcurrent?: number | undefined },
+    {
+      last,
+      maxConcurrent,
+      graceMs = behindGraceMs,
+    }: Omit<CheckpointRange, "first"> & { last: bigint },
     signal: AbortSignal,
   ): AsyncGenerator<RawCheckpoint, void, undefined> {
     const ahead = { fetch: fetchOne, concurrency, bounds: window };
@@ -134,7 +138,7 @@ export const grpcSource = ({
         throw new CheckpointPrunedError(description, cursor.next, firstAvailable);
       }
       const behindMs = Math.round(performance.now() - behindSince);
-      if (behindMs > behindGraceMs) {
+      if (behindMs > graceMs) {
         const reason = new Error(`announced, but not found for ${behindMs} ms`);
         throw new SourceUnavailableError(description, `checkpoint ${cursor.next}`, 1, reason);
       }
@@ -183,7 +187,7 @@ export const grpcSource = ({
   }
 
   async function* checkpoints(
-    { first, last, maxConcurrent }: CheckpointRange,
+    { first, last, maxConcurrent, graceMs }: CheckpointRange,
     signal: AbortSignal,
   ): AsyncGenerator<RawCheckpoint, void, undefined> {
     const cursor: Cursor = { next: first };
@@ -196,7 +200,8 @@ export const grpcSource = ({
       }
       const upTo = lowest(newest, last ?? newest);
       const far = upTo - cursor.next >= NEAR_TIP;
-      if (cursor.next <= upTo) yield* fetched(cursor, { last: upTo, maxConcurrent }, signal);
+      if (cursor.next <= upTo)
+        yield* fetched(cursor, { last: upTo, maxConcurrent, graceMs }, signal);
       // Near the tip, subscribe without asking again: a fast tip would always be one ahead. The gap
       // is fetched.
       if (far || upTo === last) continue;

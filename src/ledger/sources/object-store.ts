@@ -126,6 +126,7 @@ export const objectStoreSource = ({
   const waitFor = async (
     sequence: bigint,
     laterAlreadySeen: bigint | null,
+    graceMs: number,
     signal: AbortSignal,
   ): Promise<RawCheckpoint | null> => {
     let laterSeen = laterAlreadySeen;
@@ -139,7 +140,7 @@ export const objectStoreSource = ({
         }
         if (laterSeen !== null) missingSince = performance.now();
       }
-      if (laterSeen !== null && performance.now() - missingSince > missingGraceMs) {
+      if (laterSeen !== null && performance.now() - missingSince > graceMs) {
         throw new CheckpointMissingError(description, sequence, laterSeen);
       }
       await pause(pollMs, signal);
@@ -155,7 +156,8 @@ export const objectStoreSource = ({
     checkpoints: (range, signal) =>
       fetchAndPoll(
         { range, fetch: fetchOne, concurrency, bounds: window, startWith: 1 },
-        (sequence, laterSeen) => waitFor(sequence, laterSeen, signal),
+        (sequence, laterSeen) =>
+          waitFor(sequence, laterSeen, range.graceMs ?? missingGraceMs, signal),
         signal,
       ),
     close: async () => client.close(),

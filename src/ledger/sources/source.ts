@@ -8,6 +8,8 @@ export type CheckpointRange = {
   readonly maxConcurrent?: number | undefined;
   /** Whether a source with `leavesOut` may go on behind what it leaves out; it throws otherwise. */
   readonly gaps?: boolean | undefined;
+  /** How long an announced checkpoint may be missing, ms; the source's own by default. */
+  readonly graceMs?: number | undefined;
 };
 
 /**
