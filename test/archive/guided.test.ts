@@ -3,43 +3,23 @@ import { execFile } from "node:child_process";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { exportLog } from "../../src/archive/export-log.ts";
 import { importLog } from "../../src/archive/import-log.ts";
 import { verifyArchive } from "../../src/archive/verify-archive.ts";
 import { acquireWriterLock } from "../../src/database/writer-lock.ts";
 import type { AppendBatch } from "../../src/log/fact.ts";
 import { guidedRanges } from "../../src/log/guided.ts";
-import { type GuidedDemo, guidedDemo } from "../audit/guided-demo.ts";
+import { GUIDED, guidedLog, LAST } from "../audit/guided-demo.ts";
 import { runCommand } from "../commands/run-command.ts";
-import { freshDatabase, type TestDatabase } from "../postgres.ts";
-import { temporaryFolder } from "../service/process.ts";
+import { freshDatabase } from "../postgres.ts";
 import { forged, manifestIn } from "./forging.ts";
 import { logRows } from "./log-rows.ts";
 
-/** Guided through here, then whole. */
-const GUIDED = 150;
-const LAST = 169;
-
 const { signal } = new AbortController();
 
-let demo: GuidedDemo;
-let database: TestDatabase;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let settings: Readonly<Record<string, string>>;
-
-beforeAll(async () => {
-  [folder, database] = await Promise.all([temporaryFolder(), freshDatabase()]);
-  demo = await guidedDemo(folder.path, LAST + 1, [60, GUIDED]);
-  settings = { ...demo.settings, DATABASE_URL: database.url };
-  await demo.append(database, 60, GUIDED);
-  const { code, stderr } = await runCommand(["index", "--last", `${LAST}`], settings);
-  expect(code, stderr).toBe(0);
-});
-afterAll(async () => {
-  await database.close();
-  await folder[Symbol.asyncDispose]();
-});
+const { demo, database, folder, settings, close } = await guidedLog();
+afterAll(close);
 
 const exported = async (name: string, ...args: readonly string[]): Promise<string> => {
   const dir = join(folder.path, name);

@@ -1,5 +1,6 @@
 /** A guided log of a demo ledger's first checkpoints, and the ledger as files. */
 import { join } from "node:path";
+import { expect } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { writeDemoLedger } from "../../demo/write.ts";
 import type { Database } from "../../src/database/connect.ts";
@@ -9,7 +10,10 @@ import { type ReadCheckpoint, readerAt } from "../../src/ledger/reading/read.ts"
 import type { LogCommittee, StretchProof } from "../../src/log/fact.ts";
 import type { LogSummary } from "../../src/log/guided.ts";
 import { openLog } from "../../src/log/log.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { piecesOf } from "../log/facts.ts";
+import { freshDatabase } from "../postgres.ts";
+import { temporaryFolder } from "../service/process.ts";
 
 /** Few facts, so that most checkpoints have none; epochs of 40. */
 const OPTIONS = { seed: 3, investors: 12, noise: 0.8, epochLength: 40 } as const;
@@ -114,4 +118,23 @@ export const guidedDemo = async (
       return { ...one.mark, ...proof };
     },
   };
+};
+
+/** Read guided through here, then whole. */
+export const GUIDED = 150;
+export const LAST = 169;
+
+/** A log that was read guided in two batches, then whole, and the ledger's folder. */
+export const guidedLog = async () => {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await temporaryFolder());
+  const database = opened.adopt(await freshDatabase(), (one) => one.close());
+  const demo = await guidedDemo(folder.path, LAST + 1, [60, GUIDED]);
+  const settings: GuidedDemo["settings"] = { ...demo.settings, DATABASE_URL: database.url };
+  await demo.append(database, 60, GUIDED);
+  const { code, stderr } = await runCommand(["index", "--last", `${LAST}`], settings);
+  expect(code, stderr).toBe(0);
+  const kept = opened.move();
+  const close = () => kept.disposeAsync();
+  return { demo, database, folder, settings, close };
 };

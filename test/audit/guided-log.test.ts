@@ -12,37 +12,19 @@ import { keepSummaries } from "../../src/log/guided.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { rowsOfLog } from "../log/contents.ts";
 import { alterLog } from "../log/damage.ts";
-import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
-import { temporaryFolder } from "../service/process.ts";
-import { type GuidedDemo, guidedDemo } from "./guided-demo.ts";
-
-/** Guided through here, then whole. */
-const GUIDED = 150;
-const LAST = 169;
+import { copyOf } from "../postgres.ts";
+import { GUIDED, guidedLog, LAST } from "./guided-demo.ts";
 
 const masterKey = randomBytes(32);
 
-let demo: GuidedDemo;
-let database: TestDatabase;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let settings: Readonly<Record<string, string>>;
-
+const { demo, database, folder, settings, close } = await guidedLog();
 beforeAll(async () => {
-  [folder, database] = await Promise.all([temporaryFolder(), freshDatabase()]);
-  demo = await guidedDemo(folder.path, LAST + 1, [60, GUIDED]);
-  settings = { ...demo.settings, DATABASE_URL: database.url };
-  await demo.append(database, 60, GUIDED);
-  const { code, stderr } = await runCommand(["index", "--last", `${LAST}`], settings);
-  expect(code, stderr).toBe(0);
   const key = await openDeploymentKey(database, masterKey);
   await signHead(database.sql, key);
   const entries = createChainEntries(key);
   while (!(await entries.next(database)).ended);
 });
-afterAll(async () => {
-  await database.close();
-  await folder[Symbol.asyncDispose]();
-});
+afterAll(close);
 
 const verify = (url = database.url, ...args: readonly string[]) =>
   runCommand(["verify", "--log", ...args], { ...settings, DATABASE_URL: url });

@@ -7,6 +7,7 @@ import { createWanted, factsOf } from "../../../src/ledger/reading/facts.ts";
 import type { GuidedProgress } from "../../../src/ledger/reading/progress.ts";
 import { createCheckpointReader } from "../../../src/ledger/reading/read.ts";
 import type { ReadFact } from "../../../src/log/fact.ts";
+import { hiding } from "../history/hiding.ts";
 import { HONEST, type Lies } from "../history/lies.ts";
 import { listedDemo } from "../history/listed-demo.ts";
 import { listedIndex } from "../history/listed-index.ts";
@@ -232,9 +233,40 @@ test("a source that is behind the lists makes no token incomplete: discovery wai
   );
 
   const behind = { ...source, latest: async () => last };
+  const steps = new Set<string>();
+  const onProgress = ({ step }: GuidedProgress) => steps.add(step);
   await expect(
-    discover(optionsOf({}, { source: behind, range, sourceWaitMs: 0 }), never),
-  ).rejects.toMatchObject({ name: "SourceBehindError", remedy: "wait" });
+    discover(optionsOf({}, { source: behind, range, sourceWaitMs: 1, onProgress }), never),
+  ).rejects.toMatchObject({
+    name: "SourceBehindError",
+    remedy: "wait",
+    message: expect.stringMatching(
+      /^a ledger in memory reaches checkpoint 350: waiting until it has 3\d\d, which the lists name$/,
+    ),
+  });
+  expect([...steps]).toContainEqual(
+    expect.stringMatching(
+      /^waiting for checkpoint 3\d\d of a ledger in memory, which reaches 350$/,
+    ),
+  );
+});
+
+test("metadata that the node names is missing by object and version when its transaction is hidden", async () => {
+  const made = everyFact.flatMap((fact) => {
+    if (fact.kind !== "object" || !fact.name.startsWith("coin")) return [];
+    const head = ledger.headOf(fact.objectId);
+    const isOnly = fact.versionBefore === null && head?.previousTransaction === fact.txDigest;
+    return isOnly && ledger.metadataOf(fact.coinType ?? "") === fact.objectId ? [fact] : [];
+  });
+  expect(made.length).toBeGreaterThan(0);
+  for (const { txDigest, coinType, objectId, version } of made) {
+    const { missing } = await discover(
+      optionsOf(hiding(ledger, txDigest, everyFact).everywhere),
+      never,
+    );
+    const reason = `the node knows no checkpoint of transaction ${txDigest}`;
+    expect(missing).toContainEqual({ objectId, coinType, version, after: null, reason });
+  }
 });
 
 test("earlier gaps of an object are closed though a later one cannot be", async () => {

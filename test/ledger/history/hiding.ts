@@ -77,6 +77,7 @@ const versionsIn = (ledger: ListedLedger, sequence: bigint, digest: string) => {
       if (versionBefore !== null) note(id, versionBefore);
     }
     for (const { id, version } of transaction.removedObjects) note(id, version);
+    for (const { id, version } of transaction.packages) note(id, version);
   }
   return { versions, own, all: new Set(transactions.map((transaction) => transaction.digest)) };
 };
