@@ -1,6 +1,7 @@
 /** Metadata of the contract's coins, which no function of the contract makes. */
 import { splitType } from "../../values/move-type.ts";
-import type { Discovery, Missing } from "./discovery.ts";
+import type { Missing } from "./discovered.ts";
+import type { Discovery } from "./discovery.ts";
 
 /**
  * Reads the metadata of a coin: what the node names, and all that its package's publication made.

@@ -14,16 +14,19 @@ import { highest } from "../../values/bigints.ts";
 import type { Touch } from "../history/ledger-index.ts";
 import type { Chain } from "./chains.ts";
 import { readMetadata } from "./coin-metadata.ts";
-import type { Discovered, DiscoverOptions, Discovery, Missing } from "./discovery.ts";
+import type { Discovered, Missing } from "./discovered.ts";
+import type { Discovery } from "./discovery.ts";
 import { createFindings } from "./findings.ts";
 import { closeGaps } from "./gaps.ts";
 import { ListsBehindError, PackageUnknownError } from "./guided-errors.ts";
 import { openIntake } from "./intake.ts";
+import { missingOf, missingWithheld } from "./missing.ts";
 import { followNewest } from "./newest-versions.ts";
 import { LITERALS } from "./object-lists.ts";
+import type { DiscoverOptions } from "./options.ts";
 import { untilSourceHas } from "./reach.ts";
 import { createReport } from "./report.ts";
-import { createSearches, missingOf, missingWithheld } from "./search.ts";
+import { createSearches } from "./search.ts";
 
 /**
  * @throws ListsBehindError (retry), SourceBehindError (wait), PackageUnknownError (stop), errors of index, source and signatures

@@ -19,7 +19,7 @@ import { CertificateError } from "../proof/proof-errors.ts";
 import { createWanted, factsOf } from "../reading/facts.ts";
 import type { BatchBounds, GatheredBatch } from "../reading/gathering.ts";
 import { decimalsIn, joiningPackages } from "../reading/read.ts";
-import type { Discovered } from "./discovery.ts";
+import type { Discovered } from "./discovered.ts";
 import { StagingIncompleteError } from "./guided-errors.ts";
 import { type FoundExcerpt, type Staging, stagedAfter } from "./staging.ts";
 

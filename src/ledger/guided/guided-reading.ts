@@ -26,7 +26,7 @@ import { refusalCounter } from "../reading/pass.ts";
 import type { Guide, GuideFrom } from "../reading/reader.ts";
 import type { Trust } from "../reading/trust.ts";
 import { discover } from "./discover.ts";
-import type { Missing } from "./discovery.ts";
+import type { Missing } from "./discovered.ts";
 import type { KnownObject } from "./findings.ts";
 import { foundBatches } from "./found-batches.ts";
 import { LogNotGuidedError } from "./guided-errors.ts";

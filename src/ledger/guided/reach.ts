@@ -4,8 +4,8 @@ import { pause } from "../../waiting/backoff.ts";
 import type { LedgerIndex } from "../history/ledger-index.ts";
 import { REFETCH_PAUSE_MS } from "../reading/proving.ts";
 import type { CheckpointSource } from "../sources/source.ts";
-import type { DiscoverOptions } from "./discovery.ts";
 import { SourceBehindError } from "./guided-errors.ts";
+import type { DiscoverOptions } from "./options.ts";
 import type { Report } from "./report.ts";
 
 /** Newest checkpoint that lists and source both have; null: the source has none. */

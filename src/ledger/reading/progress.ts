@@ -42,7 +42,7 @@ export type ReaderProgress = {
 };
 
 export type GuidedProgress = {
-  /** `lists`, `metadata`, `objects`, `walking back`, `newest versions` or `appending`. */
+  /** `lists`, `metadata`, `objects`, `walking back`, `newest versions`, `appending` or what it waits for. */
   readonly step: string;
   /** Checkpoints fetched, and their bytes. */
   readonly fetched: number;

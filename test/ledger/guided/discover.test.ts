@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { decodeExcerpt, noVerifier } from "../../../src/ledger/decode/decode.ts";
 import { discover } from "../../../src/ledger/guided/discover.ts";
-import type { DiscoverOptions } from "../../../src/ledger/guided/discovery.ts";
+import type { DiscoverOptions } from "../../../src/ledger/guided/options.ts";
 import { memoryStaging, type Staging, stagedAfter } from "../../../src/ledger/guided/staging.ts";
 import { createWanted, factsOf } from "../../../src/ledger/reading/facts.ts";
 import type { GuidedProgress } from "../../../src/ledger/reading/progress.ts";

@@ -2,7 +2,7 @@
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { discover } from "../../../src/ledger/guided/discover.ts";
-import type { DiscoverOptions } from "../../../src/ledger/guided/discovery.ts";
+import type { DiscoverOptions } from "../../../src/ledger/guided/options.ts";
 import { memoryStaging } from "../../../src/ledger/guided/staging.ts";
 import { createPatience } from "../../../src/ledger/guided/withheld.ts";
 import type { CheckpointSource } from "../../../src/ledger/sources/source.ts";
