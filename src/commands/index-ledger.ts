@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { Logger } from "../logging/logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
@@ -7,7 +7,13 @@ import { openStorage, watchPools } from "../service/storage.ts";
 import { type Config, guidedConfig } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { checkpointArgument, namesArgument, RETRY_FOR_MS, retryForOption } from "./arguments.ts";
+import {
+  bigintArgument,
+  checkpointArgument,
+  namesArgument,
+  RETRY_FOR_MS,
+  retryForOption,
+} from "./arguments.ts";
 import { progressLine, progressTerminal } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -18,9 +24,13 @@ type IndexOptions = {
   readonly last?: bigint;
   readonly retryFor?: number;
   readonly guided?: boolean;
+  /** Checkpoints of a range; present: workers read them. */
+  readonly range?: bigint;
 };
 
 type BackfillOptions = Pick<IndexOptions, "first" | "retryFor" | "guided"> & {
+  readonly from?: bigint;
+  readonly range: bigint;
   readonly to: bigint;
 };
 
@@ -47,6 +57,19 @@ export const indexCommand = () =>
 export const backfillCommand = () =>
   new Command("backfill")
     .requiredOption("--to <checkpoint>", "last checkpoint to read", checkpointArgument)
+    .addOption(
+      new Option(
+        "--from <checkpoint>",
+        "read every checkpoint from here on with the help of `holderbook work backfill`",
+      )
+        .argParser(checkpointArgument)
+        .conflicts(["guided", "first"]),
+    )
+    .addOption(
+      new Option("--range <checkpoints>", "with --from: how many a worker reads at a time")
+        .argParser(bigintArgument(/^[1-9]\d{0,4}$/, "a number from 1 to 99999"))
+        .default(1_000n, "1000"),
+    )
     .option("--guided", "ask a full node's lists which checkpoints to read (READING=guided)")
     .option(
       "--first <checkpoint>",
@@ -54,10 +77,13 @@ export const backfillCommand = () =>
       checkpointArgument,
     )
     .addOption(retryForOption().default(undefined, "10m"))
-    .action(({ to, ...options }: BackfillOptions) => indexUpTo({ ...options, last: to }));
+    .action(({ from, to, range, ...options }: BackfillOptions) =>
+      indexUpTo({ ...options, ...(from !== undefined && { first: from, range }), last: to }),
+    );
 
 /** Reads and projects, up to a checkpoint or without end. */
-const indexUpTo = async ({ pipelines, first, last, retryFor, guided }: IndexOptions) => {
+const indexUpTo = async (options: IndexOptions) => {
+  const { pipelines, first, last, retryFor, guided, range } = options;
   if (retryFor !== undefined && last === undefined) {
     throw new UsageError("--retry-for needs --last: without an end, retries never stop");
   }
@@ -93,10 +119,14 @@ const indexUpTo = async ({ pipelines, first, last, retryFor, guided }: IndexOpti
     ? await startBackgroundWork({ ...runtime, storage, notes, ledger })
     : undefined;
   await using _agent = await work?.startAgent({ opensData: false });
+  await using joining =
+    range === undefined
+      ? undefined
+      : (await import("../service/backfill.ts")).openJoining(config, logger, storage, range);
   const line = progressLine(logger, progressTerminal(config));
   const { ended, guided: progress } = startIndexing({
     ...runtime,
-    ...{ config, storage, ledger, firstCheckpoint, last, pipelines },
+    ...{ config, storage, ledger, firstCheckpoint, last, pipelines, guide: joining?.guide },
     retryForMs: last === undefined ? undefined : (retryFor ?? RETRY_FOR_MS),
     onProgress: line.report,
   });

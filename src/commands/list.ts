@@ -24,6 +24,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./index-ledger.ts")).backfillCommand(),
   },
+  work: {
+    about: "read ranges of checkpoints for a `backfill --from` elsewhere",
+    load: async () => (await import("./work.ts")).workCommand(),
+  },
   serve: {
     about: "serve a register that another process indexes",
     usage: "[interface]",

@@ -73,6 +73,8 @@ type WorkerSettings = {
    * Must not throw (`startLanes` reports its own errors); if it does, `onError` gets the error.
    */
   readonly run: (lane: bigint, signal: AbortSignal) => Promise<void>;
+  /** Another worker may take a wake-up this long after its process died, ms; BullMQ's 30 s by default. */
+  readonly lostAfterMs?: number;
 };
 
 export type Queues = ReturnType<typeof openQueues>;
@@ -251,7 +253,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     };
   };
 
-  const worker = (name: string, { concurrency, run }: WorkerSettings) => {
+  const worker = (name: string, { concurrency, run, lostAfterMs }: WorkerSettings) => {
     const closed = new AbortController();
     const runs = new Set<Promise<void>>();
     const inner = new bullmq.Worker<LaneData, void, "wake">(
@@ -267,6 +269,10 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
         concurrency,
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
+        ...(lostAfterMs !== undefined && {
+          lockDuration: lostAfterMs,
+          stalledInterval: lostAfterMs / 2,
+        }),
       },
     );
     let rest: NodeJS.Timeout | undefined;

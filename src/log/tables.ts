@@ -236,6 +236,26 @@ export const logFound = pgTable("log_found", {
 });
 
 /**
+ * Ranges of checkpoints of a backfill that are not in the log yet, with what workers read of them.
+ * A row is removed when its range is appended.
+ */
+export const backfillRanges = pgTable("backfill_ranges", {
+  firstCheckpoint: int8("first_checkpoint").primaryKey(),
+  lastCheckpoint: int8("last_checkpoint").notNull(),
+  /** As `packRange` writes it; null until a worker has read the range. */
+  content: bytea("content"),
+  /** Bytes of its checkpoints; null with `content`. */
+  rawBytes: int8("raw_bytes"),
+  /** Worker that read it, or failed last, as HOST:PID; null before. */
+  worker: text("worker"),
+  /** Failures since the last success, and the last one's reason. */
+  failures: integer("failures").notNull().default(0),
+  failure: text("failure"),
+  /** Time of the last result or failure. */
+  changedAt: at("changed_at"),
+});
+
+/**
  * Verified summaries of checkpoints in guided ranges that were not read. Never updated or deleted
  * (drizzle/0027_guided.sql).
  */

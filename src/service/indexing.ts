@@ -32,6 +32,8 @@ type IndexingSettings = {
   readonly firstCheckpoint?: bigint | undefined;
   /** Ends once every pipeline has committed it; never if absent. */
   readonly last?: bigint | undefined;
+  /** Reads far ranges in this way; by default as the settings say. */
+  readonly guide?: Guide | undefined;
   /** How long to retry without progress, milliseconds; for ever if absent. */
   readonly retryForMs?: number | undefined;
   /** Names of pipelines to run; all if absent. */
@@ -83,7 +85,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       telemetry,
       read: readerAt(config.verify.level),
       verification: verificationOf(config, ledger.committee),
-      guide: config.reading === "guided" ? guideOf(config, logger, storage.write) : undefined,
+      guide: settings.guide ?? configuredGuide(config, logger, storage.write),
       packages: ledger.packages,
       firstCheckpoint: settings.firstCheckpoint,
       last,
@@ -175,6 +177,9 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     ended: end(),
   };
 };
+
+const configuredGuide = (config: Config, logger: Logger, database: Database) =>
+  config.reading === "guided" ? guideOf(config, logger, database) : undefined;
 
 /** Guided reading by the lists of the configured node, which is contacted when it is needed. */
 const guideOf =

@@ -187,7 +187,21 @@ const tellBatch = (
   tracing.report({ trace, name: "checkpoint", isRoot: true, beganMs, attributes });
 };
 
-const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {
+/** What reading checkpoints in order needs of a pass. */
+export type GatherFrom = Omit<
+  Pass,
+  "log" | "on" | "feed" | "bounds" | "lingerMs" | "prove" | "onAppended"
+>;
+
+/**
+ * Adds the checkpoints of a range to the gathering, and ends it, also on an error or abort.
+ * @throws errors of the source and decoding
+ */
+export const gather = async (
+  pass: GatherFrom,
+  gathering: Gathering,
+  signal: AbortSignal,
+): Promise<void> => {
   const { source, contact, first, last } = pass;
   const checkpoints = source.checkpoints({ first, last }, signal)[Symbol.asyncIterator]();
   let expected = first;
@@ -246,7 +260,7 @@ const isReady = (promise: Promise<unknown>): Promise<boolean> =>
 
 /** Decodes a checkpoint and checks its link; fetches it again on failure, as if damaged. */
 const readOrRefetch = async (
-  { source, refetches, level, telemetry }: Pass,
+  { source, refetches, level, telemetry }: GatherFrom,
   read: CheckpointReader,
   raw: RawCheckpoint,
   previousDigest: string | null,

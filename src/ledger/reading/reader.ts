@@ -65,7 +65,7 @@ export type { ReaderProgress, ReaderState } from "./progress.ts";
 export type Guide = (from: GuideFrom, signal: AbortSignal) => Promise<void>;
 
 export type GuideFrom = {
-  readonly database: Pick<Database, "sql">;
+  readonly database: Pick<Database, "sql" | "listen">;
   readonly source: CheckpointSource;
   readonly log: Log;
   /** Session of the reader's lock. */

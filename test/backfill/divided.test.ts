@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import type { RangeReader } from "../../src/backfill/work-ranges.ts";
+import { contentsOf, rowsOfLog } from "../log/contents.ts";
+import { freshDatabase } from "../postgres.ts";
+import { divideLedger } from "./divided-ledger.ts";
+
+const CHECKPOINTS = 400;
+
+test("ranges read by two workers join to the log that one reader makes, signatures and an upgrade included", async () => {
+  await using ledger = await divideLedger(CHECKPOINTS);
+  await using alone = await freshDatabase();
+  await ledger.readLog(alone);
+  await using divided = await freshDatabase({ max: 8 });
+  await using one = ledger.work(divided);
+  await using other = ledger.work(divided);
+  await ledger.join(divided);
+  expect(await contentsOf(divided)).toBe(await contentsOf(alone));
+  expect((await rowsOfLog(divided))["log_packages"]).toBe((await rowsOfLog(alone))["log_packages"]);
+  expect((await rowsOfLog(alone))["log_packages"]).not.toBe("");
+  const proofs = await divided.sql<{ upTo: bigint }[]>`
+    select max(last_checkpoint) as "upTo" from log_proofs`;
+  expect(proofs[0]?.upTo).toBe(ledger.last);
+  expect(one.ranges.length + other.ranges.length).toBeGreaterThanOrEqual(CHECKPOINTS / 16);
+  expect([one.ranges.length > 0, other.ranges.length > 0]).toEqual([true, true]);
+  const rest = await divided.sql`select first_checkpoint from backfill_ranges`;
+  expect([...rest]).toEqual([]);
+});
+
+test("a result that does not follow the log is refused with its reason, and the range is read again", async () => {
+  await using ledger = await divideLedger(96);
+  await using alone = await freshDatabase();
+  await ledger.readLog(alone);
+  await using divided = await freshDatabase({ max: 8 });
+  let strange = 0;
+  const honest = ledger.work(divided);
+  const read: RangeReader = async (range, packages, signal) => {
+    if (range.first !== 32n || strange > 0) return honest.whole(range, packages, signal);
+    strange += 1;
+    return honest.whole({ first: 48n, last: 63n }, packages, signal);
+  };
+  await honest[Symbol.asyncDispose]();
+  await using _worker = ledger.work(divided, { read });
+  await ledger.join(divided);
+  expect(strange).toBe(1);
+  expect(await contentsOf(divided)).toBe(await contentsOf(alone));
+});
