@@ -22,6 +22,7 @@ import {
   planRanges,
   RANGE_CHANNEL,
   rangeAt,
+  rangesProgress,
   readAgainFrom,
   reviseRanges,
   unreadRanges,
@@ -62,6 +63,9 @@ class RangeRefusedError extends Error {
 /** Failures of one range after which the reader reports it. */
 const MOST_FAILURES = 3;
 
+/** Workers take a few seconds to start. */
+const QUIET_MS = 15_000;
+
 /** Appends what workers read up to `last`, which the reader must have been given. */
 export const joinRanges =
   (joining: Joining): Guide =>
@@ -75,6 +79,7 @@ export const joinRanges =
     const joiner = createJoiner(from, during.signal);
     const changed = createWaker();
     database.listen(RANGE_CHANNEL, () => changed.wake(), during.signal);
+    const show = shownProgress(from);
     let wokenMs = Number.NEGATIVE_INFINITY;
     for (let due = next; due <= last; ) {
       signal.throwIfAborted();
@@ -82,6 +87,7 @@ export const joinRanges =
       const planned = await plan(on, { due, last }, joining);
       if (planned || performance.now() - wokenMs > joining.wakeEveryMs) {
         await wake(database.sql, joining);
+        await show();
         wokenMs = performance.now();
       }
       const joined = await joiner.join(due);
@@ -89,6 +95,28 @@ export const joinRanges =
       else due = joined + 1n;
     }
   };
+
+/** Says once that nothing reads; keeps the figures. */
+const shownProgress = ({ database, telemetry, onNews, onNotice }: GuideFrom) => {
+  const beganMs = performance.now();
+  let [isQuiet, reason] = [true, ""];
+  return async (): Promise<void> => {
+    const progress = await rangesProgress(database.sql);
+    if (progress === null) return;
+    const { planned, read, failed, failure, workers } = progress;
+    const { figures } = telemetry;
+    figures.set("holderbook_backfill_ranges", { state: "waiting" }, planned - read - failed);
+    figures.set("holderbook_backfill_ranges", { state: "read" }, read);
+    figures.set("holderbook_backfill_ranges", { state: "failed" }, failed);
+    figures.set("holderbook_backfill_workers", {}, workers);
+    if (workers === 0 && isQuiet && performance.now() - beganMs > QUIET_MS) {
+      isQuiet = false;
+      onNews("no worker reads the ranges of this backfill: run `holderbook work backfill`");
+    }
+    if (failure !== null && failure !== reason) onNotice(`a range could not be read: ${failure}`);
+    reason = failure ?? "";
+  };
+};
 
 /** Plans further ranges once a quarter of them was appended; whether it did. */
 const plan = async (

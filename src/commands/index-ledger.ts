@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "../logging/logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
@@ -31,7 +31,8 @@ type IndexOptions = {
 type BackfillOptions = Pick<IndexOptions, "first" | "retryFor" | "guided"> & {
   readonly from?: bigint;
   readonly range: bigint;
-  readonly to: bigint;
+  readonly to?: bigint;
+  readonly audit?: number;
 };
 
 const NAMES = ledgerPipelines.map(({ name }) => name);
@@ -56,7 +57,7 @@ export const indexCommand = () =>
 /** `holderbook backfill`: reads up to a checkpoint, then ends. */
 export const backfillCommand = () =>
   new Command("backfill")
-    .requiredOption("--to <checkpoint>", "last checkpoint to read", checkpointArgument)
+    .option("--to <checkpoint>", "last checkpoint to read", checkpointArgument)
     .addOption(
       new Option(
         "--from <checkpoint>",
@@ -66,9 +67,20 @@ export const backfillCommand = () =>
         .conflicts(["guided", "first"]),
     )
     .addOption(
-      new Option("--range <checkpoints>", "with --from: how many a worker reads at a time")
+      new Option(
+        "--range <checkpoints>",
+        "with --from and --audit: how many checkpoints are read as one range",
+      )
         .argParser(bigintArgument(/^[1-9]\d{0,4}$/, "a number from 1 to 99999"))
         .default(1_000n, "1000"),
+    )
+    .addOption(
+      new Option(
+        "--audit <share>",
+        "instead of appending: read random ranges of the log, such as 1% of it, from the source again, every checkpoint of them, and compare their facts",
+      )
+        .argParser(shareArgument)
+        .conflicts(["to", "from", "guided", "first"]),
     )
     .option("--guided", "ask a full node's lists which checkpoints to read (READING=guided)")
     .option(
@@ -77,9 +89,27 @@ export const backfillCommand = () =>
       checkpointArgument,
     )
     .addOption(retryForOption().default(undefined, "10m"))
-    .action(({ from, to, range, ...options }: BackfillOptions) =>
-      indexUpTo({ ...options, ...(from !== undefined && { first: from, range }), last: to }),
-    );
+    .action(async ({ from, to, range, audit, ...options }: BackfillOptions) => {
+      if (audit !== undefined) {
+        const { auditRanges } = await import("./audit-ranges.ts");
+        await auditRanges({
+          share: audit,
+          size: range,
+          retryFor: options.retryFor ?? RETRY_FOR_MS,
+        });
+        return;
+      }
+      if (to === undefined) throw new UsageError("backfill needs --to, or --audit");
+      await indexUpTo({ ...options, ...(from !== undefined && { first: from, range }), last: to });
+    });
+
+/** A share such as `1%`, from 0 to 1. */
+const shareArgument = (text: string): number => {
+  const percent = /^(\d{1,3}(?:\.\d{1,4})?)%$/.exec(text)?.[1];
+  const share = Number(percent) / 100;
+  if (percent !== undefined && share > 0 && share <= 1) return share;
+  throw new InvalidArgumentError("It must be a share of the log, such as 1% or 0.01%.");
+};
 
 /** Reads and projects, up to a checkpoint or without end. */
 const indexUpTo = async (options: IndexOptions) => {

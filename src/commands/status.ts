@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { stagedSoFar } from "../log/guided.ts";
 import type { GuidedReading } from "../log/process-notes.ts";
+import { type RangesProgress, rangesProgress } from "../log/ranges.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { type HeldIn, inQuarantine } from "../projections/held-coins.ts";
 import { readMeta } from "../projections/meta.ts";
@@ -25,6 +26,7 @@ export const statusCommand = () =>
       const holds = await holdsOf(storage.read.db);
       const { isGuided, completeThrough } = await readMeta(storage.read.db);
       const staged = await stagedSoFar({ sql: storage.read.sql });
+      const ranges = await rangesProgress(storage.read.sql);
       const rows = [
         {
           ...row({ ...log, pipeline: "log" }, log.next),
@@ -33,6 +35,7 @@ export const statusCommand = () =>
             completeThrough: completeThrough?.toString() ?? null,
           }),
           ...guidedMember(staged, log.guided),
+          ...(ranges !== null && { backfill: ranges }),
           ...(incomplete.length > 0 && { incomplete: incomplete.map(heldMember) }),
         },
         ...pipelines.map((mark) => ({
@@ -52,6 +55,7 @@ export const statusCommand = () =>
           ...(isGuided ? [guidedLine(completeThrough)] : []),
           ...(staged === null ? [] : [stagedLine(staged)]),
           ...(log.guided === null ? [] : [guidedLineOf(log.guided)]),
+          ...(ranges === null ? [] : rangesLines(ranges)),
           ...replays.map(replayLine),
           ...quarantineLines(held),
           ...incompleteLines(incomplete),
@@ -72,6 +76,11 @@ const guidedMember = (staged: Staged | null, running: GuidedReading | null) =>
 
 const stagedLine = ({ count, last }: Staged): string =>
   `guided reading: ${count.toLocaleString("en")} checkpoints found up to ${last}, not in the log yet`;
+
+const rangesLines = ({ planned, read, workers, failed, failure }: RangesProgress) => [
+  `backfill: ${planned} ranges planned, ${read} of them read and not in the log yet; ${workers} workers in the last minute`,
+  ...(failure === null ? [] : [`${failed} ranges failed; ${failure}`]),
+];
 
 /** The members that a replay adds to its pipeline's row. */
 const replayMember = (status: ReplayStatus | undefined) => {

@@ -50,6 +50,8 @@ type SourceCheck = {
   /** Verifies the validators' signatures; needs a reader of that level. */
   readonly signatures?: SourceSignatures | undefined;
   readonly onProgress: (through: bigint, facts: number) => void;
+  /** Reads what guided reading did not read, too: nothing of it may concern the contract. */
+  readonly unread?: boolean;
   /** Where an earlier check ended. */
   readonly before?: ReadLast | null;
   /** Called about once a second with what was compared so far. */
@@ -159,7 +161,7 @@ export const checkAgainstSource = async (
     }
   };
   for (const part of partsOf({ first, last: end }, await guidedRanges({ sql }))) {
-    if (!part.guided) {
+    if (!part.guided || check.unread) {
       await readTo(part.last);
       continue;
     }

@@ -43,6 +43,12 @@ export const LEDGERS = {
       "objects",
       "Of these, objects whose chain of versions still has a gap",
     ),
+    holderbook_backfill_ranges: gauge(
+      "ranges",
+      "Ranges of a backfill by many workers: waiting to be read, read and waiting to be appended, failed",
+      ["state"],
+    ),
+    holderbook_backfill_workers: gauge("workers", "Workers that read a range in the last minute"),
   },
   pipelines: {
     holderbook_pipeline_checkpoint: known("checkpoint", "Last checkpoint of a pipeline", [
