@@ -757,6 +757,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   completeness: "`holderbook prove complete`, which proves again",
   incomplete_coins: "`holderbook prove complete`, which proves again",
   log_found: "guided reading, which verifies what it appends",
+  backfill_ranges: "`holderbook backfill --audit` and `verify --log --source`, which read again",
   log_check: "the last result of the background check: its log line, and `verify --log` now",
   replays: "the last replay: its output, and `holderbook replay` now",
   reconciliations: "the last result of the background check: its log line, and `reconcile` now",

@@ -1,6 +1,4 @@
 /** A demo ledger in an object store, read by many workers and joined, with real parts. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { BACKFILL_QUEUE, joinRanges } from "../../src/backfill/join-ranges.ts";
@@ -49,18 +47,8 @@ export const divideLedger = async (checkpoints: number) => {
   const queuesOf = (database: TestDatabase, errors: Error[]) =>
     openQueues({ databaseUrl: database.url, onError: (error) => errors.push(error) });
 
-  const committeeFile = async (folder: string): Promise<string> => {
-    const path = join(folder, "committee.json");
-    const members = committee.members.map(({ publicKey, stake }) => ({
-      publicKey: Buffer.from(publicKey).toString("base64"),
-      stake: `${stake}`,
-    }));
-    await writeFile(path, JSON.stringify({ epoch: `${committee.epoch}`, members }));
-    return path;
-  };
-
   return {
-    ...{ store, last, packages, readLog, committeeFile },
+    ...{ store, last, packages, committee, readLog },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     /** Appends what workers read, up to the ledger's end. */
     join: async (database: TestDatabase, options: Partial<ReaderOptions> = {}) => {

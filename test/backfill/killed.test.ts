@@ -5,8 +5,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { writeCommittee } from "../ledger/committee-file.ts";
 import { rowsOfLog } from "../log/contents.ts";
 import { freshDatabase } from "../postgres.ts";
+import { randomFor } from "../random.ts";
 import { endWithRun } from "../run-folder.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { divideLedger } from "./divided-ledger.ts";
@@ -16,18 +18,8 @@ const KILLS = 50;
 const CHECKPOINTS = 1_500;
 const WITHIN_MS = 420_000;
 
-/** Numbers from 0 to 1 (mulberry32). */
-const draws = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0;
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-};
-
 test("workers killed fifty times, and the joining process five times, leave the log of one reader", async () => {
-  const seed = Number(process.env["BACKFILL_SEED"] ?? Date.now() % 1_000_000);
-  console.log(`seed ${seed}: set BACKFILL_SEED to draw the same moments`);
-  const draw = draws(seed);
+  const draw = randomFor("killed workers");
   await using ledger = await divideLedger(CHECKPOINTS);
   await using alone = await freshDatabase();
   await ledger.readLog(alone);
@@ -38,7 +30,7 @@ test("workers killed fifty times, and the joining process five times, leave the 
   const settings = {
     ...{ DATABASE_URL: divided.url, LEDGER_SOURCE: ledger.store.base.href, VERIFY: "signatures" },
     ...{ SECURITY_TOKEN_PACKAGES: ledger.packages.join(","), FETCH_CONCURRENCY: "4" },
-    COMMITTEE_FILE: await ledger.committeeFile(folder.path),
+    COMMITTEE_FILE: await writeCommittee(folder.path, ledger.committee),
     LOG_LEVEL: "warn",
   };
   const said: string[] = [];
@@ -59,7 +51,7 @@ test("workers killed fifty times, and the joining process five times, leave the 
   let [kills, joiningKills] = [0, 0];
   const deadline = performance.now() + WITHIN_MS;
   for (;;) {
-    const next = await Promise.race([ended, wait(500 + draw() * 2_500)]);
+    const next = await Promise.race([ended, wait(500 + draw(2_500))]);
     if (next !== undefined) {
       const [code] = next;
       expect(code, said.join("").slice(-2_000)).toBe(0);
@@ -69,7 +61,7 @@ test("workers killed fifty times, and the joining process five times, leave the 
       throw new Error(`not joined after ${kills} kills: ${said.join("").slice(-2_000)}`);
     }
     if (kills < KILLS) {
-      const at = Math.floor(draw() * workers.length);
+      const at = draw(workers.length);
       workers[at]?.kill("SIGKILL");
       workers[at] = work();
       kills += 1;
