@@ -143,6 +143,7 @@ export const shownComplete = (
 ): Tier => {
   const { objects, versions, transactions, checkpoints, supply } = counted;
   const isKnown = profile === PROFILE;
+  const unnamed = packages.filter((address) => bytecode.every((one) => one.package !== address));
   const words = heads.served.map(
     ({ source, as, at, same, changed }) =>
       `${source} (${as}, asked at ${at}: ${same} the same, ${changed} changed since)`,
@@ -150,7 +151,7 @@ export const shownComplete = (
   const isShown = later.shown + left.byLast > 0;
   const rest = later.of - later.shown - left.byLast;
   return {
-    holds: isKnown && rest === 0 ? true : null,
+    holds: isKnown && rest === 0 && unnamed.length === 0 ? true : null,
     by: [
       `chains: each of the token's ${objects} objects goes from its creation to its end, or to its last version here, through ${versions} versions without a gap: a transaction left out between two of them would show`,
       ...(isKnown
@@ -187,6 +188,9 @@ export const shownComplete = (
             `that the contract's code is that of the profile ${profile}: compare the bytecode that ${FILE} names, ${bytecode.map(({ package: of, hash }) => `${hash} of ${of}`).join(", ") || "which is none"}`,
           ]
         : [`the rules of the profile ${profile}, which are not known here`]),
+      ...unnamed.map(
+        (address) => `that the profile holds for package ${address}: ${FILE} names no bytecode of it`,
+      ),
       `that the contract was upgraded to no package but the ${packages.length} of the pack: nothing here shows an upgrade that was hidden; the deployment says so`,
       ...onFaith.map((what) => `as ${FILE} says, it rests on somebody's word: ${what}`),
     ],

@@ -4,7 +4,7 @@
  * plan → queue → workers → `backfill_ranges` → in order: link, packages, signatures → log.append
  *
  * Only the holder of the log's lock appends. A restart at any moment goes on from the log and the
- * rows, whoever made them.
+ * rows, no matter which process made them.
  */
 import { ChunkFormError } from "../archive/chunk.ts";
 import type { Sql } from "../database/connect.ts";

@@ -231,7 +231,7 @@ const RECORDED: Readonly<
 
 /** Commands that record nothing, and why. */
 const UNRECORDED: Readonly<Record<string, string>> = {
-  "index|backfill|serve|migrate":
+  "index|backfill|work backfill|serve|migrate":
     "the service itself, and the tables of its version, as each start makes them",
   "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages|audit-pack papers":
     "changes nothing",
@@ -267,6 +267,7 @@ test("every command records its act, or is listed with the reason why not", asyn
     "archive",
     "quarantine",
     "prove",
+    "work",
   ];
   const names = namesOf((await wholeProgram()).commands).filter((name) => !groups.includes(name));
   const unrecorded = Object.keys(UNRECORDED).flatMap((line) => line.split("|"));

@@ -84,7 +84,7 @@ const OWN = [
   "start|index|serve|migrate|rebuild|replay drop|replay swap|digest|cap-table|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
-  "archive export|archive verify|archive import|quarantine retry|quarantine resolve|prove complete|backfill",
+  "archive export|archive verify|archive import|quarantine retry|quarantine resolve|prove complete|backfill|work backfill",
 ].flatMap((line) => line.split("|"));
 
 let register: DemoRegister;
@@ -128,6 +128,7 @@ test("every command prints foreign text in a test here, or prints its own text o
     "archive",
     "quarantine",
     "prove",
+    "work",
   ];
   const names = namesOf((await wholeProgram()).commands);
   expect(names.filter((name) => !known.includes(name) && !groups.includes(name))).toEqual([]);

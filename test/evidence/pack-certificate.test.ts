@@ -670,6 +670,18 @@ test("whose word a certificate rests on is in the verdict of every verifier, and
   }
 });
 
+test("a certificate that names no bytecode of a package does not make a pack complete", async () => {
+  const bare = await recertified(join(folder, "whole"), () => ({ bytecode: [] }));
+  for (const said of [await byClient(bare), ...(await byPython(bare))]) {
+    expect(said).not.toMatch(/^true/);
+    for (const address of chain.packages) {
+      expect(said).toContain(
+        `that the profile holds for package ${address}: certificate.json names no bytecode of it`,
+      );
+    }
+  }
+});
+
 test("registers in which two holders exchange what they hold are refused by the facts", async () => {
   const signer = generateKeyPair();
   const pack = await make("narrow", honest, { first: LATE.last - 2, last: LATE.last });

@@ -245,8 +245,8 @@ def shown(files, manifest, certificate, last):
     if proven:
         by.append(
             f"object sets: {proven} of {len(counted.live)} live objects were left in this very version by their "
-            f"checkpoints, as the summaries of {sets} of these commit to; {by_last} that no later checkpoint shows by "
-            "the last one"
+            f"checkpoints, as the summaries of {sets} of these commit to; for {by_last}, which no later checkpoint "
+            "shows, that is the last checkpoint"
         )
     served = [f"{one['source']} ({one['as']}, {one['at']})" for one in certificate["heads"]["served"]]
     missing = [
@@ -255,6 +255,12 @@ def shown(files, manifest, certificate, last):
     ]
     if not known:
         missing.append(f"the rules of the profile {certificate['profile']}, which are not known here")
+    named = {one["package"] for one in certificate["bytecode"]}
+    missing += [
+        f"that the profile holds for package {address}: {PATH} names no bytecode of it"
+        for address in certificate["packages"]
+        if address not in named
+    ]
     missing.append(
         f"that the contract was upgraded to no package but the {len(certificate['packages'])} of the pack: nothing here "
         "shows an upgrade that was hidden; the deployment says so"
