@@ -72,6 +72,8 @@ test("a changed name stalls the health report until a round finds it mended", as
   expect(members.integrity.reason).toMatch(/does not add up: tokens, /);
   await alterRows(database, "update tokens set symbol = left(symbol, -1)");
   expect(await rowsFound()).toMatchObject({ findings });
+  // Without waiting for half a day.
+  expect(await rowsCheck(DAY).next(database)).toEqual({ ended: false });
   expect(await round()).toMatchObject({ findings: [] });
 });
 
