@@ -2,7 +2,7 @@
  * `npm run bench [name …]`: the figures of docs/explanation/performance.md, each with a baseline
  * from the same run, since absolute figures depend on the machine. Settings:
  * `graphql=tokenHolders,tokenBalance` (only these queries), `growth=1000000` (rows),
- * `retention=100000` (old callbacks), `guided=1000` (checkpoints of the contract), `rest=fast-path` (only what the fast path buys).
+ * `retention=100000` (old callbacks), `guided=1000` (checkpoints of the contract), `backfill=10000` (checkpoints), `rest=fast-path` (only what the fast path buys).
  */
 import type { Figure } from "./figure.ts";
 
@@ -13,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   decoding: () => import("./decoding.ts"),
   verify: () => import("./verify.ts"),
   guided: () => import("./guided.ts"),
+  backfill: () => import("./backfill.ts"),
   commit: () => import("./commit.ts"),
   freshness: () => import("./freshness.ts"),
   memory: () => import("./memory.ts"),
