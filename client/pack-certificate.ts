@@ -189,7 +189,8 @@ export const shownComplete = (
           ]
         : [`the rules of the profile ${profile}, which are not known here`]),
       ...unnamed.map(
-        (address) => `that the profile holds for package ${address}: ${FILE} names no bytecode of it`,
+        (address) =>
+          `that the profile holds for package ${address}: ${FILE} names no bytecode of it`,
       ),
       `that the contract was upgraded to no package but the ${packages.length} of the pack: nothing here shows an upgrade that was hidden; the deployment says so`,
       ...onFaith.map((what) => `as ${FILE} says, it rests on somebody's word: ${what}`),

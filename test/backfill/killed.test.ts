@@ -36,7 +36,7 @@ test("workers killed fifty times, and the joining process five times, leave the 
   const said: string[] = [];
   const run = (...args: readonly string[]): ChildProcess => {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings },
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
       stdio: ["ignore", "ignore", "pipe"],
     });
     endWithRun(child);
