@@ -158,7 +158,13 @@ const createJoiner = (from: GuideFrom, signal: AbortSignal): Joiner => {
   };
 
   /** @throws RangeRefusedError when it does not follow the log, or was read without a package */
-  const assertJoins = async ({ packages, previousDigest, batch }: ReadRange): Promise<void> => {
+  const assertJoins = async (read: ReadRange): Promise<void> => {
+    const { level, packages, previousDigest, batch } = read;
+    if (level !== verification.level) {
+      throw new RangeRefusedError(
+        `it was read with VERIFY=${level}, not ${verification.level}: give workers the settings of this process`,
+      );
+    }
     const { packages: known, last } = await log.highWater();
     const lacking = known.find((address) => !packages.includes(address));
     if (lacking !== undefined) {

@@ -12,6 +12,7 @@ import { type CertifiedSummary, certifiedOf } from "../ledger/proof/certificate.
 import { CertificateError } from "../ledger/proof/proof-errors.ts";
 import { decimalsIn } from "../ledger/reading/read.ts";
 import type { StretchProof } from "../log/fact.ts";
+import { VERIFY_LEVELS } from "../settings/values.ts";
 import type { ReadRange } from "./read-range.ts";
 
 type RangeMessage = {
@@ -20,6 +21,7 @@ type RangeMessage = {
   skipped: number;
   /** As `encodeChunk` writes it. */
   chunk: Uint8Array;
+  level: string;
 };
 
 const RangeContent = new MessageType<RangeMessage>("holderbook.backfill.v1.Range", [
@@ -27,6 +29,7 @@ const RangeContent = new MessageType<RangeMessage>("holderbook.backfill.v1.Range
   { no: 2, name: "packages", kind: "scalar", T: ScalarType.STRING, repeat: 2 },
   { no: 3, name: "skipped", kind: "scalar", T: ScalarType.UINT32 },
   { no: 4, name: "chunk", kind: "scalar", T: ScalarType.BYTES },
+  { no: 5, name: "level", kind: "scalar", T: ScalarType.STRING },
 ]);
 
 /** Most bytes of a range after decompression. */
@@ -34,12 +37,12 @@ const MOST_BYTES = 512 * 1024 * 1024;
 
 /** @throws CertificateError (retry) when signatures are to be verified and the source gave none */
 export const packRange = (read: ReadRange): Promise<Uint8Array> => {
-  const { previousDigest, packages, skipped, batch, certified = [] } = read;
+  const { level, previousDigest, packages, skipped, batch, certified = [] } = read;
   return promisify(zstdCompress)(
     RangeContent.toBinary({
       ...(previousDigest !== null && { previousDigest }),
       packages: [...packages],
-      skipped,
+      ...{ skipped, level },
       chunk: encodeChunk({ ...batch, proofs: certified.map(unverified) }),
     }),
   );
@@ -63,11 +66,14 @@ const unverified = ({ header, summary, certificate }: CertifiedSummary): Stretch
 /** @throws ChunkFormError, CheckpointDecodeError on bytes that `packRange` does not write */
 export const unpackRange = async (content: Uint8Array, rawBytes: number): Promise<ReadRange> => {
   const beganMs = performance.now();
-  const { previousDigest = null, packages, skipped, chunk } = await messageIn(content);
+  const { previousDigest = null, packages, skipped, chunk, ...read } = await messageIn(content);
+  const level = VERIFY_LEVELS.find((one) => one === read.level);
+  if (level === undefined)
+    throw new ChunkFormError(`it was checked in an unknown way: ${read.level}`);
   const { proofs = [], guided: _, ...batch } = decodeChunk(chunk);
   const certified = proofs.map(certifiedIn);
   return {
-    ...{ batch, previousDigest, packages, skipped, rawBytes, certified, beganMs },
+    ...{ batch, level, previousDigest, packages, skipped, rawBytes, certified, beganMs },
     coins: batch.facts.flatMap(decimalsIn),
     checkpoints: Number(batch.last.sequence - batch.first) + 1,
     decodedMs: performance.now(),

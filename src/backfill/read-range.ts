@@ -12,6 +12,8 @@ import { noTelemetry } from "../telemetry/telemetry.ts";
 export type ReadRange = GatheredBatch & {
   /** Digest that its first checkpoint names; null for the chain's first. */
   readonly previousDigest: string | null;
+  /** How its checkpoints were checked. */
+  readonly level: VerifyLevel;
   /** Packages whose facts it has, without those that join in it. */
   readonly packages: readonly string[];
 };
@@ -70,5 +72,5 @@ export const readRange = async (
   signal.throwIfAborted();
   const gathered = await gathering.take(() => 0, signal);
   if (gathered === null || previousDigest === undefined) throw new Error("a range is empty");
-  return { ...gathered, previousDigest, packages };
+  return { ...gathered, level, previousDigest, packages };
 };

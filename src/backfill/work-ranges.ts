@@ -7,6 +7,7 @@ import type { Database } from "../database/connect.ts";
 import type { Queues } from "../lanes/queues.ts";
 import { readHighWater } from "../log/high-water.ts";
 import { type CheckpointSpan, failRange, keepRange, unreadRange } from "../log/ranges.ts";
+import { onlyPlaces } from "../values/place.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { BACKFILL_QUEUE } from "./join-ranges.ts";
 
@@ -50,7 +51,8 @@ export const workRanges = ({ database, queues, ...working }: Working) => {
       const error = errorOf(thrown);
       working.onFailed(range, error);
       // Without the database the row stays as it is, and the range is named again.
-      const reason = `${error.name}: ${error.message}`;
+      // An address may hold a provider's key.
+      const reason = onlyPlaces(`${error.name}: ${error.message}`);
       await failRange(sql, first, { reason, worker }).catch(() => undefined);
     }
   };

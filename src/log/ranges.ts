@@ -83,7 +83,7 @@ export const keepRange = async (
     with kept as (
       update backfill_ranges
       set content = ${Buffer.from(read.content)}, raw_bytes = ${read.rawBytes}, worker = ${read.worker},
-          failures = 0, failure = null, changed_at = clock_timestamp()
+          changed_at = clock_timestamp()
       where first_checkpoint = ${first} and last_checkpoint = ${last} and content is null
       returning first_checkpoint)
     select pg_notify(${RANGE_CHANNEL}, first_checkpoint::text) from kept`;
@@ -146,9 +146,9 @@ export const rangesProgress = async (sql: Sql): Promise<RangesProgress | null> =
     select count(*)::int4 as planned, count(content)::int4 as read,
            count(distinct worker) filter (
              where content is not null and changed_at > clock_timestamp() - interval '1 minute')::int4 as workers,
-           count(*) filter (where failures > 0)::int4 as failed,
+           count(*) filter (where failures > 0 and content is null)::int4 as failed,
            (array_agg('checkpoint ' || first_checkpoint || ': ' || failure order by first_checkpoint)
-             filter (where failures > 0))[1] as failure
+             filter (where failures > 0 and content is null))[1] as failure
     from backfill_ranges`;
   return row === undefined || row.planned === 0 ? null : row;
 };

@@ -248,7 +248,7 @@ export const backfillRanges = pgTable("backfill_ranges", {
   rawBytes: int8("raw_bytes"),
   /** Worker that read it, or failed last, as HOST:PID; null before. */
   worker: text("worker"),
-  /** Failures since the last success, and the last one's reason. */
+  /** Failed and refused readings, and the last one's reason. */
   failures: integer("failures").notNull().default(0),
   failure: text("failure"),
   /** Time of the last result or failure. */

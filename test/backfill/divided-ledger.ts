@@ -10,6 +10,7 @@ import { openQueues } from "../../src/lanes/queues.ts";
 import { readerAt } from "../../src/ledger/reading/read.ts";
 import { type ReaderOptions, runReader } from "../../src/ledger/reading/reader.ts";
 import { openSource } from "../../src/ledger/sources/open-source.ts";
+import type { VerifyLevel } from "../../src/settings/values.ts";
 import { startObjectStore } from "../ledger/sources/object-store-server.ts";
 import type { TestDatabase } from "../postgres.ts";
 
@@ -58,13 +59,16 @@ export const divideLedger = async (checkpoints: number) => {
       await readLog(database, { guide, ...options });
     },
     /** A worker; `read` stands in for reading a range. */
-    work: (database: TestDatabase, { read }: { readonly read?: RangeReader } = {}) => {
+    work: (
+      database: TestDatabase,
+      { read, level = LEVEL }: { readonly read?: RangeReader; readonly level?: VerifyLevel } = {},
+    ) => {
       const errors: Error[] = [];
       const ranges: bigint[] = [];
       const queues = queuesOf(database, errors);
       const source = openSource(store.base.href, { certificates: true });
       const whole: RangeReader = async (range, known, signal) => {
-        const found = await readRange({ source, level: LEVEL, packages: known, range }, signal);
+        const found = await readRange({ source, level, packages: known, range }, signal);
         return { content: await packRange(found), rawBytes: found.rawBytes };
       };
       workRanges({

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { RangeReader } from "../../src/backfill/work-ranges.ts";
+import { readHighWater } from "../../src/log/high-water.ts";
 import { proofOf } from "../../src/log/proofs.ts";
 import { rangesProgress } from "../../src/log/ranges.ts";
 import { contentsOf, rowsOfLog } from "../log/contents.ts";
@@ -24,6 +25,20 @@ test("ranges read by two workers join to the log that one reader makes, signatur
   expect([one.ranges.length > 0, other.ranges.length > 0]).toEqual([true, true]);
   expect(await rangesProgress(divided.sql)).toBeNull();
 });
+
+test("a worker that checks less than the process that appends is refused, and the message names the setting", async () => {
+  await using ledger = await divideLedger(48);
+  await using divided = await freshDatabase({ max: 8 });
+  await using _worker = ledger.work(divided, { level: "off" });
+
+  const joining = ledger.join(divided, {
+    retryForMs: 0,
+  });
+  await expect(joining).rejects.toThrow(
+    "it was read with VERIFY=off, not signatures: give workers the settings of this process",
+  );
+  expect((await readHighWater(divided.sql))?.last).toBeNull();
+}, 60_000);
 
 test("a result that does not follow the log is refused with its reason, and the range is read again", async () => {
   await using ledger = await divideLedger(96);
