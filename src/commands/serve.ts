@@ -26,7 +26,7 @@ export const serveCommand = () =>
       const assetsFound = await findAssets(config);
       await using front = createFront({ logger });
       const url = await front.listen(config);
-      await using storage = await openStorage(config, logger, { onLost: giveUp });
+      await using storage = await openStorage(config, logger, { spread: true, onLost: giveUp });
       // Loaded late: the first connection to the database must not wait for this code.
       const { startServing } = await import("../service/serving.ts");
       const packages = await packagesOf(config, storage);

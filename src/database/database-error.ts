@@ -46,6 +46,18 @@ export class ServerSilentError extends Error {
   }
 }
 
+/** A replica does not answer, or is none any more; others and the primary do. Retry. */
+export class ReplicaLeftError extends Error {
+  override readonly name = "ReplicaLeftError";
+  readonly remedy: Remedy = "retry";
+  readonly reason: string;
+
+  constructor(number: number, reason: string, cause?: unknown) {
+    super(`replica ${number} ${reason}`, { cause });
+    this.reason = reason;
+  }
+}
+
 /** No connection became free in time: the database is overloaded. Retry. */
 export class DatabaseBusyError extends Error {
   override readonly name = "DatabaseBusyError";
@@ -164,6 +176,7 @@ const OWN_ERRORS = [
   ServerSilentError,
   DatabaseUnavailableError,
   DatabaseBusyError,
+  ReplicaLeftError,
 ] as const;
 
 /** For `retrying` around database work: resumes within seconds after an outage. */
@@ -178,11 +191,12 @@ const passes = (error: Error): boolean =>
 const endsConnection = ({ code, severity }: postgres.PostgresError): boolean =>
   code === "XX000" && severity === "FATAL";
 
-/**
- * True when Postgres cancelled a statement in favour of another transaction, on a replica of its recovery: what only
- * reads can begin again at once.
- */
+/** True when Postgres cancelled a statement in favour of another transaction, on a replica of its recovery. */
 export const isCancelledForOthers = (error: unknown): boolean => hasState(error, "40001", "40P01");
+
+/** True when a request that only reads succeeds if it begins again at once. */
+export const mayBeginAgain = (error: unknown): boolean =>
+  isCancelledForOthers(error) || layersOf(error).some((layer) => layer instanceof ReplicaLeftError);
 
 /** True when a statement took too long (`query_canceled`). */
 export const isStatementTimeout = (error: unknown): boolean => hasState(error, "57014");

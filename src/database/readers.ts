@@ -18,6 +18,7 @@ import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { type ConnectionSettings, connectionOptions, LOST_AFTER_MS } from "./connection.ts";
 import { createSlots, type PoolLoad, type Slot, type Slots } from "./connection-slots.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
+import { type ServerPosition, withPosition } from "./replicas/position.ts";
 import {
   type Answered,
   type Ask,
@@ -115,10 +116,16 @@ export type ReaderSettings = ConnectionSettings & {
   readonly max: number;
   /** Tables that a snapshot locks, as a reader, before it takes its state. */
   readonly lockedFirst?: readonly string[];
+  /** Called with where the server is behind each answer; may throw to discard it. */
+  readonly onPosition?: ((at: ServerPosition) => void) | undefined;
 };
 
 /** Opens up to `max` connections lazily, at least three; replaces lost ones. */
-export const createReaders = ({ lockedFirst = [], ...settings }: ReaderSettings): Readers => {
+export const createReaders = ({
+  lockedFirst = [],
+  onPosition,
+  ...settings
+}: ReaderSettings): Readers => {
   const { connection, ...options } = connectionOptions(settings);
   const { statementTimeoutMs = NO_TIMEOUT_MS } = settings;
   /** Server process of a connection, from its last answer. */
@@ -235,7 +242,7 @@ export const createReaders = ({ lockedFirst = [], ...settings }: ReaderSettings)
     for: (signal, weight = Number.POSITIVE_INFINITY) => {
       const runs = weight <= SHORT_WEIGHT ? runTogether : runAlone;
       const run = async <Row>(ask: Running<Row>["ask"]): Promise<Row[]> => {
-        const rows = await runs({ ask, signal });
+        const rows = await runs({ ask: withPosition(ask, onPosition), signal });
         // Skip building an answer that is no longer wanted.
         signal?.throwIfAborted();
         return rows;
@@ -245,7 +252,7 @@ export const createReaders = ({ lockedFirst = [], ...settings }: ReaderSettings)
     snapshot: (signal, weight = Number.POSITIVE_INFINITY) => {
       const slots = weight <= SHORT_WEIGHT ? lightSnapshots : longSnapshots;
       const { run, end } = createSnapshot(slots, signal);
-      return { ...readsBy(run), end };
+      return { ...readsBy((ask) => run(withPosition(ask, onPosition))), end };
     },
     get load() {
       return { short: short.load, light: light.load, long: long.load };

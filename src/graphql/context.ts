@@ -21,6 +21,8 @@ export type GraphSources = {
     for(...request: Parameters<Readers["for"]>): Reads;
     snapshot(...request: Parameters<Readers["snapshot"]>): Reads & Pick<Snapshot, "end">;
   };
+  /** For what is shared by requests, and for subscriptions; those of `readers` unless given. */
+  readonly lookUps?: Reads | undefined;
   /** Addresses of the security-token package as the log knows them: roles of these types have bits. */
   readonly packages: () => MaybePromise<readonly string[]>;
   /** In the order `indexerStatus` lists them. */
@@ -101,7 +103,7 @@ type RequestReads = {
 /** Makes the contexts of queries and of subscriptions. */
 export const createContexts = (sources: GraphSources) => {
   const { readers, packages, pipelines, now, capTables = createCapTables() } = sources;
-  const lookUps = readers.for(undefined, LOOK_UP_WEIGHT);
+  const { lookUps = readers.for(undefined, LOOK_UP_WEIGHT) } = sources;
   const coins = createCoins(lookUps);
   const turns = createTurns();
   const watcher = createWatcher({

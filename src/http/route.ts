@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
-import { isCancelledForOthers } from "../database/database-error.ts";
+import { mayBeginAgain } from "../database/database-error.ts";
 import type { MaybePromise } from "../database/short-cache.ts";
 import { type Admission, inSlot } from "./edge/admission.ts";
 import type { Origin } from "./edge/caller.ts";
@@ -193,7 +193,7 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
       try {
         return await definition.handle(input);
       } catch (error) {
-        if (left <= 0 || !isCancelledForOthers(error)) throw error;
+        if (left <= 0 || !mayBeginAgain(error)) throw error;
       }
     }
   };

@@ -29,7 +29,14 @@ const LOOKS: Backoff = { firstMs: 20, maxMs: 250 };
 
 export const createAsking = (
   { sql }: { readonly sql: Sql },
-  { waitMs = WAIT_MS }: { readonly waitMs?: number | undefined } = {},
+  {
+    waitMs = WAIT_MS,
+    onFound = async () => undefined,
+  }: {
+    readonly waitMs?: number | undefined;
+    /** Has later reads see what was found. */
+    readonly onFound?: (() => Promise<void>) | undefined;
+  } = {},
 ): FindSummaries => {
   let waiting = 0;
 
@@ -41,7 +48,10 @@ export const createAsking = (
   const found = async (asked: readonly Moment[], signal: AbortSignal): Promise<boolean> => {
     for (let looks = 1; !signal.aborted; looks += 1) {
       await pause(fullBackoffMs(looks, LOOKS), signal);
-      if (await areFound(asked)) return true;
+      if (await areFound(asked)) {
+        await onFound();
+        return true;
+      }
     }
     return false;
   };

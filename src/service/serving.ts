@@ -134,10 +134,10 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   watchPools(figures, "serving", storage);
   const watched = watchProcess(figures, { process: "serving" });
   const capTables = createCapTables();
-  const findSummaries = createAsking(storage.read);
-  const { readers } = storage;
+  const { readers, primary, replicas } = storage;
+  const findSummaries = createAsking(storage.read, { onFound: replicas?.catchUp });
   // Not bound to one request: concurrent ones share the answer.
-  const lookUps = readers.for(undefined, ONE_ROW);
+  const lookUps = primary.for(undefined, ONE_ROW);
   // Only processes that serve it need its keys.
   const ta =
     only === undefined || only === "ta"
@@ -185,6 +185,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     keys: lookUps,
     sources: {
       readers,
+      lookUps,
       packages: watchPackages(lookUps, packages),
       pipelines: ledgerPipelines,
       now: Date.now,

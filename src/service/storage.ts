@@ -14,6 +14,8 @@ import { embeddedServiceUrl, makeEmbeddedService } from "../database/embedded/se
 import { migrate, requireMigrated, wasMigrated } from "../database/migrate.ts";
 import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
+import type { ReplicaStanding } from "../database/replicas/replica.ts";
+import { createSpread, type Replicas } from "../database/replicas/spread.ts";
 import { DatabaseRightsError, requireOwner } from "../database/service-role.ts";
 import type { Logger } from "../logging/logger.ts";
 import { markProjections } from "../pipelines/replay/tables.ts";
@@ -32,6 +34,10 @@ export type Storage = AsyncDisposable & {
   readonly read: Database;
   /** For callers' pages: as `read`, and cancels statements whose caller is gone. */
   readonly readers: Readers;
+  /** As `readers`, on the primary alone: for keys, and for subscriptions. */
+  readonly primary: Readers;
+  /** Absent where `readers` are those of the primary. */
+  readonly replicas: Replicas | undefined;
   /** For code with a driver of its own; may hold a password: never logged. */
   readonly url: string;
   /** `embedded` with its folder, or `given` by DATABASE_URL. */
@@ -123,6 +129,8 @@ export type StorageOptions = {
   readonly by?: Role;
   /** `write` refuses writes, too. */
   readonly readOnly?: boolean;
+  /** `readers` spread over the replicas of DATABASE_READ_URL. */
+  readonly spread?: boolean;
   /** Called when the embedded Postgres is gone for good: end the process. */
   readonly onLost?: (error: Error) => void;
 };
@@ -141,7 +149,13 @@ export type StorageOptions = {
 export const openStorage = async (
   config: Config,
   logger: Logger,
-  { tables = "migrated", by = "service", readOnly = false, onLost }: StorageOptions = {},
+  {
+    tables = "migrated",
+    by = "service",
+    readOnly = false,
+    spread = false,
+    onLost,
+  }: StorageOptions = {},
 ): Promise<Storage> => {
   if (config.databaseUrl === undefined && !(await hasCluster(config.dataDir))) {
     if (tables === "current") throw new NoDatabaseError(config);
@@ -171,7 +185,11 @@ export const openStorage = async (
       readOnly: true,
     };
     const read = connect(reading);
-    const readers = createReaders({ ...reading, lockedFirst: LOCKED_FIRST });
+    const ofCallers = { ...reading, lockedFirst: LOCKED_FIRST };
+    const { readers, primary, replicas } =
+      spread && config.databaseReadUrls.length > 0
+        ? readersOverReplicas(config, logger, ofCallers, read)
+        : onPrimary(createReaders(ofCallers));
     opened.defer(() =>
       Promise.all([write.close(), read.close(), readers.close()]).then(() => undefined),
     );
@@ -182,6 +200,8 @@ export const openStorage = async (
       write,
       read,
       readers,
+      primary,
+      replicas,
       url,
       kind: embedded === undefined ? "given" : "embedded",
       [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -192,6 +212,34 @@ export const openStorage = async (
       by === "owner" ? config.databaseOwnerUrl && "DATABASE_OWNER_URL" : undefined,
     );
   }
+};
+
+type Reading = Pick<Storage, "readers" | "primary" | "replicas">;
+
+const onPrimary = (readers: Readers): Reading => ({
+  readers,
+  primary: readers,
+  replicas: undefined,
+});
+
+const readersOverReplicas = (
+  { databaseReadUrls, databaseReadLagSeconds }: Config,
+  logger: Logger,
+  readers: Parameters<typeof createReaders>[0],
+  { sql }: Database,
+): Reading => {
+  const spread = createSpread({
+    readers,
+    replicas: databaseReadUrls,
+    maxLagMs: databaseReadLagSeconds * 1_000,
+    primary: sql,
+    onChange: ({ number, host, state, reason }: ReplicaStanding, err) => {
+      const replica = { replica: number, host };
+      if (state === "used") logger.info(replica, "reads go to the replica");
+      else logger.warn({ ...replica, state, reason, err }, "no reads go to the replica");
+    },
+  });
+  return { ...spread, replicas: spread };
 };
 
 /** Exports the connection pools' load as metrics. */

@@ -23,6 +23,7 @@ import {
   origins,
   packages,
   ports,
+  postgresList,
   READING_MODES,
   retrySeconds,
   urlOf,
@@ -153,10 +154,21 @@ const declared = z.object({
     "The same database as the role that owns the tables: it migrates and repairs (docs/how-to/deploy.md). DATABASE_URL is then the service's own role, which cannot change append-only tables. Without it one role does both.",
     { example: "postgres://owner:password@localhost:5432/holderbook", shown: "secret" },
   ),
+  databaseReadUrls: storage(
+    "DATABASE_READ_URL",
+    postgresList.default([]),
+    "Streaming replicas of DATABASE_URL that callers' reads go to (docs/how-to/scale.md), separated by spaces or commas; a role that may only read suffices. Default: all reads go to DATABASE_URL.",
+    { example: "postgres://reader:password@replica:5432/holderbook", shown: "secret" },
+  ),
+  databaseReadLagSeconds: storage(
+    "DATABASE_READ_LAG_SECONDS",
+    wholeNumber(1, 3_600).prefault("10"),
+    "A replica that is further behind, in seconds, is left out until it has caught up.",
+  ),
   databasePool: storage(
     "DATABASE_POOL",
     wholeNumber(2, 200).prefault("10"),
-    "Connections for reads, and at most as many again for writes.",
+    "Connections for reads, also to each replica, and at most as many again for writes.",
   ),
   statementTimeoutMs: storage(
     "STATEMENT_TIMEOUT_MS",
@@ -510,6 +522,11 @@ const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...gi
   if (settings.databaseOwnerUrl !== undefined && settings.databaseUrl === undefined) {
     throw new ConfigError(
       "DATABASE_OWNER_URL: needs DATABASE_URL, which names the same database as the service's own role",
+    );
+  }
+  if (settings.databaseReadUrls.length > 0 && settings.databaseUrl === undefined) {
+    throw new ConfigError(
+      "DATABASE_READ_URL: needs DATABASE_URL, which names the primary of these replicas",
     );
   }
   const { retainCallbacksDays, retainRequestsDays } = settings;

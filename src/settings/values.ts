@@ -39,6 +39,24 @@ export const urlOf = (schemes: readonly string[]) =>
     return scheme !== undefined && schemes.includes(scheme);
   }, "must be a URL such as {example}");
 
+const POSTGRES_SCHEME = /^postgres(?:ql)?:\/\//;
+
+/** A comma inside a URL separates the hosts of one server. */
+export const postgresList = z.string().transform((text, context) => {
+  const urls = text
+    .split(/[\s,]+(?=postgres(?:ql)?:\/\/)|\s+/)
+    .map((part) => part.trim().replace(/,$/, ""))
+    .filter((part) => part !== "");
+  const fault = !urls.every((url) => POSTGRES_SCHEME.test(url))
+    ? "must be URLs such as {example}, separated by spaces or commas"
+    : new Set(urls).size < urls.length
+      ? "lists a replica twice"
+      : undefined;
+  if (fault === undefined) return urls;
+  context.addIssue(fault);
+  return z.NEVER;
+});
+
 export const fullNode = z
   .string()
   .regex(/^grpc\+https?:\/\/[^/]+$/, "must be a full node, such as {example}");

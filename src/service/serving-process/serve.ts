@@ -14,7 +14,9 @@ export const serve = async ({
   const config = { ...settings.config, databaseUrl };
   await using opened = new AsyncDisposableStack();
   // The indexing process has migrated it.
-  const storage = opened.use(await openStorage(config, settings.logger, { tables: "as they are" }));
+  const storage = opened.use(
+    await openStorage(config, settings.logger, { tables: "as they are", spread: true }),
+  );
   opened.use(await startServing({ ...settings, config, storage, packages, assets }));
   return opened.move();
 };

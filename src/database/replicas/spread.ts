@@ -1,0 +1,184 @@
+/**
+ * Spreads callers' reads over streaming replicas.
+ *
+ * Time only goes forward: every answer notes how far its server was, and later reads go to replicas that are known to
+ * be as far, or to the primary. A request with several statements has one snapshot of one server.
+ */
+import { ReplicaLeftError } from "../database-error.ts";
+import {
+  createReaders,
+  type RawReads,
+  type ReaderSettings,
+  type Readers,
+  type Reads,
+  type Snapshot,
+} from "../readers.ts";
+import type { Sql } from "../session.ts";
+import { createLagClock } from "./lag.ts";
+import { POSITION_COLUMNS, type ServerPosition } from "./position.ts";
+import {
+  createReplica,
+  IDENTITY_COLUMNS,
+  type PrimaryIdentity,
+  type Replica,
+  type ReplicaStanding,
+} from "./replica.ts";
+
+export type SpreadSettings = {
+  /** Of the primary. */
+  readonly readers: Omit<ReaderSettings, "onPosition">;
+  /** URLs of the replicas. */
+  readonly replicas: readonly string[];
+  readonly maxLagMs: number;
+  /** Statements on the primary. */
+  readonly primary: Sql;
+  readonly onChange: (standing: ReplicaStanding, error: unknown) => void;
+};
+
+export type Replicas = {
+  standings(): readonly ReplicaStanding[];
+  /** Reads sent so far: to the primary, and to each replica. */
+  readonly reads: { readonly primary: number; readonly replicas: readonly number[] };
+  /** From here on, reads see what the primary has committed by now. */
+  catchUp(): Promise<void>;
+};
+
+export type Spread = Replicas & {
+  /** Reads of any server. */
+  readonly readers: Readers;
+  /** Reads of the primary, whose answers count for the others. */
+  readonly primary: Readers;
+};
+
+const LOOK_EVERY_MS = 250;
+
+const PRIMARY = `select ${POSITION_COLUMNS}, ${IDENTITY_COLUMNS}`;
+
+/** Connects lazily; looks for replicas until the readers are closed. */
+export const createSpread = (settings: SpreadSettings): Spread => {
+  const { readers: primarySettings, maxLagMs } = settings;
+  const lag = createLagClock(maxLagMs);
+  /** Everything up to here may have been shown to a caller; undefined until the primary was asked. */
+  let floor: bigint | undefined;
+  let identity: PrimaryIdentity;
+  const raise = (lsn: bigint) => {
+    if (floor !== undefined && lsn > floor) floor = lsn;
+  };
+  const primary = createReaders({ ...primarySettings, onPosition: ({ lsn }) => raise(lsn) });
+  const replicas = settings.replicas.map((url, index) =>
+    createReplica({
+      number: index + 1,
+      url,
+      readers: primarySettings,
+      maxLagMs,
+      lag,
+      primary: () => identity,
+      onPosition: raise,
+      onChange: settings.onChange,
+    }),
+  );
+
+  const askPrimary = async (): Promise<bigint> => {
+    const [at] = await settings.primary.unsafe<(ServerPosition & NonNullable<PrimaryIdentity>)[]>(
+      PRIMARY,
+      [],
+      { prepare: true },
+    );
+    if (at === undefined) throw new Error("the primary did not say where it is");
+    lag.sample(at.lsn, performance.now());
+    identity = at;
+    // Migrated tables are there from here on.
+    floor ??= at.lsn;
+    return at.lsn;
+  };
+  let _asking: Promise<unknown> | undefined;
+  const look = () => {
+    // Without the primary, replicas go on with what is known of it.
+    _asking ??= askPrimary()
+      .catch(() => undefined)
+      .finally(() => {
+        _asking = undefined;
+      });
+    for (const replica of replicas) void replica.look();
+  };
+  look();
+  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+
+  const counts = { primary: 0, replicas: replicas.map(() => 0) };
+  let turn = 0;
+  /** The next replica that shows all that was shown; undefined: the primary. */
+  const pick = (): Replica | undefined => {
+    turn += 1;
+    for (let step = 0; step < replicas.length && floor !== undefined; step += 1) {
+      const index = (turn + step) % replicas.length;
+      const replica = replicas[index];
+      if (replica?.shows(floor)) {
+        counts.replicas[index] = (counts.replicas[index] ?? 0) + 1;
+        return replica;
+      }
+      // It may be there by now.
+      if (replica?.standing.state === "used") void replica.look();
+    }
+    counts.primary += 1;
+    return undefined;
+  };
+
+  type Work<T> = (reads: Reads & RawReads) => Promise<T>;
+
+  const readsBy = (run: <T>(work: Work<T>) => Promise<T>): Reads & RawReads => ({
+    sql: {
+      unsafe: (text, parameters, options) =>
+        run(async ({ sql }) => await sql.unsafe(text, parameters, options)),
+    },
+    raw: (text, parameters) => run((reads) => reads.raw(text, parameters)),
+  });
+
+  const snapshot: Readers["snapshot"] = (signal, weight) => {
+    let taken: { readonly replica: Replica | undefined; snapshot?: Snapshot } | undefined;
+    return {
+      ...readsBy((work) => {
+        taken ??= { replica: pick() };
+        const own = taken;
+        const on = (readers: Readers) => {
+          own.snapshot ??= readers.snapshot(signal, weight);
+          return work(own.snapshot);
+        };
+        return own.replica === undefined ? on(primary) : own.replica.read(on);
+      }),
+      end: () => taken?.snapshot?.end(),
+    };
+  };
+
+  const close = async () => {
+    clearInterval(timer);
+    await Promise.all([primary.close(), ...replicas.map((one) => one[Symbol.asyncDispose]())]);
+  };
+  return {
+    primary,
+    standings: () => replicas.map(({ standing }) => standing),
+    reads: counts,
+    catchUp: async () => raise(await askPrimary()),
+    readers: {
+      for: (signal, weight) =>
+        readsBy(async (work) => {
+          const on = (readers: Readers) => work(readers.for(signal, weight));
+          const replica = pick();
+          if (replica === undefined) return on(primary);
+          return replica.read(on).catch((error: unknown) => {
+            if (!(error instanceof ReplicaLeftError)) throw error;
+            counts.primary += 1;
+            return on(primary);
+          });
+        }),
+      snapshot,
+      get waiting() {
+        return primary.waiting;
+      },
+      get load() {
+        return primary.load;
+      },
+      close,
+      [Symbol.asyncDispose]: close,
+    },
+  };
+};
