@@ -2,7 +2,9 @@ import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import {
+  ALONE,
   DATABASE_SETUP,
+  isAlone,
   isThorough,
   startsProcess,
   THOROUGH,
@@ -22,13 +24,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const isQuick = (file: string) => !isThorough(file) && !isAlone(file);
+
 /** The files that each command runs, by Vite's mode; in no such mode, as where files are named, all. */
 const CHOICES: Readonly<Record<string, (file: string) => boolean>> = {
   /** `npm test` */
-  quick: (file) => !isThorough(file),
+  quick: isQuick,
   thorough: isThorough,
+  alone: isAlone,
   /** Those that need no more than the shared Postgres: which, follows from imports. */
-  fast: (file) => !isThorough(file) && !startsProcess(file),
+  fast: (file) => isQuick(file) && !startsProcess(file),
 };
 
 const filesOf = (mode: string): readonly string[] => {
@@ -40,7 +45,10 @@ const filesOf = (mode: string): readonly string[] => {
 export default defineConfig(({ mode }) => ({
   test: {
     include: [...filesOf(mode)],
-    tags: [{ name: "thorough", description: `${THOROUGH}; left out by npm test` }],
+    tags: [
+      { name: "thorough", description: `${THOROUGH}; left out by npm test` },
+      { name: "alone", description: `${ALONE}; left out by npm test` },
+    ],
     // Files of recipes, which their test puts into a copy of the tree.
     exclude: ["test/recipes/*/test/**"],
     // For .ci/run, which counts from the file; in node_modules, where nothing of it is committed.
@@ -59,7 +67,7 @@ export default defineConfig(({ mode }) => ({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // Two more than a small machine has cores: tests often wait for a lease, a block or a poll.
-    maxWorkers: 4,
+    maxWorkers: mode === "alone" ? 1 : 4,
     // Workers run many files: a heap that begins small is searched for garbage again and again (7 % of the time).
     execArgv: ["--initial-heap-size=600"],
     // A condition on a busy machine; one second is the default.

@@ -22,6 +22,7 @@ const isName = (argument) => !argument.startsWith("-");
 const tasks = {
   test: (rest) => testsIn(rest.some(isName) ? "test" : "quick", rest),
   "test:thorough": (rest) => testsIn("thorough", rest),
+  "test:alone": (rest) => testsIn("alone", rest),
   "test:fast": (rest) => testsIn("fast", rest),
   "test:soak": (rest) => [[join(root, "test", "soak", "main.ts"), ...rest]],
   "test:chaos": (rest) => [[join(root, "test", "chaos", "main.ts"), ...rest]],

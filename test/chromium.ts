@@ -17,8 +17,6 @@ export type Page = AsyncDisposable & {
   readonly complaints: readonly string[];
   /** The value of an expression in the page; of a promise what it resolves to. */
   evaluate(expression: string): Promise<unknown>;
-  /** Processor time that the page took so far, which a busy machine does not lengthen as it does the clock's. */
-  cpuMs(): Promise<number>;
   /** Waits until an expression is true; at the deadline fails with the text of the page. */
   until(expression: string): Promise<void>;
 };
@@ -77,11 +75,6 @@ export const openPage = async (
       if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails));
       return result.value;
     };
-    const cpuMs = async () => {
-      const { processInfo } = processes.parse(await browser.send("SystemInfo.getProcessInfo", {}));
-      const own = processInfo.filter(({ type }) => type === "renderer");
-      return own.reduce((sum, { cpuTime }) => sum + 1_000 * cpuTime, 0);
-    };
     const until = async (expression: string) => {
       const deadline = performance.now() + DEADLINE_MS;
       while ((await evaluate(`Boolean(${expression})`)) !== true) {
@@ -96,7 +89,6 @@ export const openPage = async (
       requested: browser.requested,
       complaints: browser.complaints,
       evaluate,
-      cpuMs,
       until,
       [Symbol.asyncDispose]: () => opened.disposeAsync(),
     };
@@ -105,10 +97,6 @@ export const openPage = async (
     throw error;
   }
 };
-
-const processes = z.object({
-  processInfo: z.array(z.object({ type: z.string(), cpuTime: z.number() })),
-});
 
 const evaluated = z.object({
   result: z.object({ value: z.unknown().optional() }),

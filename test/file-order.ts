@@ -44,5 +44,13 @@ export const startsProcess = (file: string): boolean => {
 export const THOROUGH =
   "sweeps every combination or a large register, waits for real timeouts, or performs a whole guide";
 
-export const isThorough = (file: string): boolean =>
-  testSources.get(file)?.startsWith("// @module-tag thorough") ?? false;
+/** What the line `// @module-tag alone` there says. */
+export const ALONE =
+  "holds times or frame rates against a bound, so that nothing may run beside it";
+
+const isTagged = (file: string, tag: string): boolean =>
+  testSources.get(file)?.startsWith(`// @module-tag ${tag}\n`) ?? false;
+
+export const isThorough = (file: string): boolean => isTagged(file, "thorough");
+
+export const isAlone = (file: string): boolean => isTagged(file, "alone");

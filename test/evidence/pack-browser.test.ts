@@ -1,4 +1,4 @@
-// @module-tag thorough
+// @module-tag alone
 /** A pack of ten thousand movements, checked in a browser: the validators' signatures, chains, closure and conservation. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -27,6 +27,8 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const CHECKPOINTS = 300;
 const MOVEMENTS = 10_000;
 const DEADLINE_MS = 5_000;
+/** A page hashes eight MiB in this time on a machine for which the deadline holds; a slower one may take longer. */
+const HASH_MS = 125;
 
 const chromium = await chromiumPath();
 const running = new AsyncDisposableStack();
@@ -86,7 +88,7 @@ afterAll(() => running.disposeAsync());
 
 test.skipIf(chromium === undefined)(
   "ten thousand movements over 300 checkpoints are verified in a browser within five seconds",
-  // Other tests share the processors: a slow run is repeated.
+  // Other programs share the processors: a slow run is repeated.
   { retry: 2, timeout: 120_000 },
   async () => {
     const zip = zipSync(Object.fromEntries(pack), { level: 0 });
@@ -109,27 +111,33 @@ test.skipIf(chromium === undefined)(
     await using page = await openPage(chromium ?? "", `http://127.0.0.1:${address.port}/`);
     await page.until("globalThis.verified !== undefined");
     const found = z
-      .object({ ms: z.number(), lines: z.array(z.string()) })
+      .object({ ms: z.number(), hashMs: z.number(), lines: z.array(z.string()) })
       .parse(JSON.parse(`${await page.evaluate("globalThis.verified")}`));
-    // With everything else that the page does, and whatever else the machine does.
-    const ms = Math.min(found.ms, await page.cpuMs());
     const own = await verifyAuditPack(pack, { validators: await validatorsOf(mcl) });
     expect(found.lines).toEqual(verdictLines(own.verdict));
     expect(found.lines.join("\n")).toMatch(/by: closure: each of the \d+ transactions/);
     expect(found.lines.join("\n")).toMatch(/by: \d+ signatures of validators, each by/);
-    expect(ms).toBeLessThan(DEADLINE_MS);
+    expect(found.ms, "ms").toBeLessThan(DEADLINE_MS * Math.max(1, found.hashMs / HASH_MS));
   },
 );
 
 const PAGE = `<title>A page</title><script src="/mcl.js"></script><script type="module">
   import { unzipSync } from "/fflate.js";
+  import { sha256 } from "/noble.mjs";
   import { verifyAuditPack, verdictLines } from "/verify-audit-pack.js";
   import { validatorsOf } from "/client-mcl.js";
+  const unit = new Uint8Array(2 ** 20);
+  const hashed = [1, 2, 3].map(() => {
+    const start = performance.now();
+    for (let times = 0; times < 8; times++) sha256(unit);
+    return performance.now() - start;
+  });
+  const hashMs = Math.min(...hashed);
   const zip = new Uint8Array(await (await fetch("/pack.zip")).arrayBuffer());
   const files = Object.entries(unzipSync(zip)).map(([path, bytes]) => [path, new Blob([bytes])]);
   const start = performance.now();
   const validators = await validatorsOf(mcl);
   const lines = await verifyAuditPack(files, { validators }).then(
     ({ verdict }) => verdictLines(verdict), (error) => [String(error)]);
-  globalThis.verified = JSON.stringify({ ms: Math.round(performance.now() - start), lines });
+  globalThis.verified = JSON.stringify({ ms: Math.round(performance.now() - start), hashMs, lines });
 </script>`;

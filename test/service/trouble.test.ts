@@ -1,4 +1,4 @@
-// @module-tag thorough
+// @module-tag alone
 /**
  * One service through all that is done to it, in the order of the tests: its database falls silent without ending a
  * connection, and callers without a key ask for large pages and do not wait for them.

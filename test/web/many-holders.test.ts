@@ -1,4 +1,4 @@
-// @module-tag thorough
+// @module-tag alone
 /** A register of 100,000 holders in the page, served by the program as an operator starts it. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
