@@ -41,7 +41,8 @@ export const startShippedPostgres = async (programs: string, dataDir: string, on
   };
 };
 
-const freePort = () =>
+/** A port that was free a moment ago. */
+export const freePort = () =>
   new Promise<number>((done, fail) => {
     const probe = createServer();
     probe.once("error", fail);

@@ -4,6 +4,7 @@ import { ERROR_CODES } from "../../src/graphql/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { FAILURE_REASONS } from "../../src/ta/requests/failure-reasons.ts";
 import { OUTSIDE, TAMPERINGS } from "../../test/audit/tamperings.ts";
+import { chartValuesSchema } from "./chart-values.ts";
 import { cliPage } from "./cli.ts";
 import { errorsPage } from "./errors.ts";
 import { graphqlPage } from "./graphql.ts";
@@ -24,6 +25,7 @@ export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, str
       "docs/reference/errors.md",
       errorsPage(root, { codes: ERROR_CODES, reasons: FAILURE_REASONS }),
     ],
+    ["deploy/helm/values.schema.json", chartValuesSchema()],
     ...schemaFiles(),
   ]);
 

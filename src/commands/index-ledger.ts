@@ -1,12 +1,10 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { Logger } from "../logging/logger.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
 import { keepProcessNotes } from "../service/process-notes.ts";
 import { openStorage, watchPools } from "../service/storage.ts";
-import { type Config, guidedConfig } from "../settings/config.ts";
+import { guidedConfig } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import {
   bigintArgument,
   checkpointArgument,
@@ -16,6 +14,7 @@ import {
 } from "./arguments.ts";
 import { progressLine, progressTerminal } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
+import { shownFigures } from "./shown-figures.ts";
 import { UsageError } from "./usage.ts";
 
 type IndexOptions = {
@@ -42,8 +41,8 @@ export const indexCommand = () =>
   new Command("index")
     .option(
       "--pipelines <names>",
-      `only these, separated by commas: ${NAMES.join(", ")}`,
-      namesArgument(NAMES),
+      `only these, separated by commas: ${NAMES.join(", ")}; none: all work but pipelines`,
+      (text) => (text === "none" ? [] : namesArgument(NAMES)(text)),
     )
     .option(
       "--first <checkpoint>",
@@ -142,8 +141,8 @@ const indexUpTo = async (options: IndexOptions) => {
   const { startIndexing } = await import("../service/indexing.ts");
   await ledger.recordDecimals(storage);
   await using notes = keepProcessNotes(storage.write, telemetry.figures);
-  // A run up to a checkpoint covers the Sui ledger only.
-  const live = last === undefined && pipelines === undefined;
+  // A run up to a checkpoint, or of some pipelines, covers the Sui ledger only.
+  const live = last === undefined && !pipelines?.length;
   const { startBackgroundWork } = await import("../service/background-work.ts");
   await using work = live
     ? await startBackgroundWork({ ...runtime, storage, notes, ledger })
@@ -170,17 +169,4 @@ const indexUpTo = async (options: IndexOptions) => {
   } finally {
     await ledger.source.close();
   }
-};
-
-/** Serves metrics on METRICS_PORT, if set. @throws ListenError (stop) */
-const shownFigures = async (
-  { host, metricsPort: port }: Pick<Config, "host" | "metricsPort">,
-  { figures }: Telemetry,
-  logger: Logger,
-): Promise<AsyncDisposable | undefined> => {
-  if (port === undefined) return undefined;
-  const { showMetrics } = await import("../http/metrics-port.ts");
-  const shown = await showMetrics(figures, { host, port });
-  logger.info({ port: shown.port }, "showing figures at /metrics");
-  return shown;
 };

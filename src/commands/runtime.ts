@@ -10,7 +10,8 @@ export type Runtime = Process & {
   readonly giveUp: (error: Error) => void;
 };
 
-const END_WITHIN_MS = 20_000;
+/** An orderly end takes no longer. A supervisor has to wait at least as long before it kills. */
+export const END_WITHIN_MS = 20_000;
 
 /** Opens the process, and handles signals. @throws ConfigError when a setting is wrong */
 export const openRuntime = async (service?: ProcessName): Promise<Runtime> => {

@@ -1,6 +1,8 @@
 import { availableParallelism } from "node:os";
 import { Command } from "commander";
+import { watchProcess } from "../telemetry/process-figures.ts";
 import { wholeNumberArgument } from "./arguments.ts";
+import { shownFigures } from "./shown-figures.ts";
 
 /** `holderbook work`: helps another process with what it divides into jobs. */
 export const workCommand = () =>
@@ -20,6 +22,10 @@ export const workCommand = () =>
       .action(async ({ threads = availableParallelism() }: { readonly threads?: number }) => {
         const { workBackfill } = await import("../service/backfill.ts");
         const { openRuntime } = await import("./runtime.ts");
-        await workBackfill(await openRuntime("indexing"), threads);
+        const runtime = await openRuntime("indexing");
+        const { config, logger, telemetry } = runtime;
+        await using _shown = await shownFigures(config, telemetry, logger);
+        using _watched = watchProcess(telemetry.figures, { process: "indexing" });
+        await workBackfill(runtime, threads);
       }),
   );

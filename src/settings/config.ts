@@ -138,7 +138,7 @@ const declared = z.object({
   metricsPort: serving(
     "METRICS_PORT",
     wholeNumber(0, 65_535).optional(),
-    "Port of `index` for its own metrics (/metrics), at HOST; start and serve have them at PORT.",
+    "Port of `index`, `backfill` and `work` for their own metrics (/metrics), at HOST; start and serve have them at PORT.",
     { example: "4001" },
   ),
 

@@ -14,7 +14,6 @@ import {
   rm,
   writeFile,
 } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +21,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endWithRun, IN_MEMORY, runFolder } from "../run-folder.ts";
 import { eventually } from "../service/process.ts";
+import { freePort } from "../shipped-postgres.ts";
 import { type Performed, perform, stepsOf } from "./dockerfile.ts";
 
 const run = promisify(execFile);
@@ -96,14 +96,6 @@ const started = (args: readonly string[], settings: Readonly<Record<string, stri
     });
   }
   return { child, printed: () => printed, ended: once(child, "close") };
-};
-
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
 };
 
 test("the image runs as an unprivileged user, without tools, tests or secrets", async () => {
