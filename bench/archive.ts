@@ -6,11 +6,11 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "../src/database/connect.ts";
 import { indexedLog } from "./archived-log.ts";
-import type { Figure } from "./figure.ts";
+import { type Figure, ratioOf, single } from "./figure.ts";
 import { measuredRun } from "./processes.ts";
 import { LAUNCHER, scratchPostgres } from "./start.ts";
 
-export const bench = async (setting?: string): Promise<Figure> => {
+export const bench = async (setting?: string): Promise<readonly Figure[]> => {
   const checkpoints = Number(setting ?? 10_000);
   await using scratch = await scratchPostgres();
   const { database, url, folder } = scratch;
@@ -40,17 +40,21 @@ export const bench = async (setting?: string): Promise<Figure> => {
     (await readdir(dir)).map(async (name) => (await stat(join(dir, name))).size),
   );
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  const rate = ({ seconds }: typeof exported) =>
-    Math.round(Number(facts) / seconds).toLocaleString("en");
-  const shown = (run: typeof exported) =>
-    `${run.seconds.toFixed(0)} s (${rate(run)} facts/s), ${Math.round(run.mib)} MB`;
-  return {
-    name: "archive export: peak memory, whole log / a quarter of it",
-    reached: `${(exported.mib / exportedQuarter.mib).toFixed(2)}`,
-    aim: "at most 1.2",
-    detail:
-      `${facts.toLocaleString("en")} facts of ${checkpoints.toLocaleString("en")} checkpoints in ${sizes.length - 1} files of ${(bytes / 1e6).toFixed(0)} MB, ${(bytes / Number(facts)).toFixed(0)} bytes a fact; ` +
-      `export ${shown(exported)}; verify ${shown(verified)}; import, which verifies first, ${shown(imported)}; ` +
-      `a quarter exported with ${Math.round(exportedQuarter.mib)} MB`,
-  };
+  const rate = (name: string, { seconds, mib }: typeof exported): Figure => ({
+    ...{ name, what: `Archive: facts a second, ${name}`, better: "more", aim: null },
+    ...single("/s", Number(facts) / seconds),
+    detail: `${seconds.toFixed(0)} s, ${Math.round(mib)} MB`,
+  });
+  return [
+    {
+      name: "memory",
+      what: "Memory: peak of `archive export` of a million facts / of a quarter of them",
+      ...ratioOf("MB", [exported.mib], [exportedQuarter.mib]),
+      ...{ better: "less", aim: 1.2 },
+      detail: `${facts.toLocaleString("en")} facts of ${checkpoints.toLocaleString("en")} checkpoints in ${sizes.length - 1} files of ${(bytes / 1e6).toFixed(0)} MB, ${(bytes / Number(facts)).toFixed(0)} bytes a fact`,
+    },
+    rate("exported", exported),
+    rate("verified", verified),
+    rate("imported, which verifies first", imported),
+  ];
 };

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readHighWater } from "../src/log/high-water.ts";
 import { plannedUpTo } from "../src/log/ranges.ts";
-import { columns, type Figure } from "./figure.ts";
+import { type Figure, ratioOf, single } from "./figure.ts";
 import { measuredRun, processorMs } from "./processes.ts";
 import { LAUNCHER, scratchPostgres, startProgram } from "./start.ts";
 
@@ -82,26 +82,28 @@ export const bench = async (setting?: string): Promise<readonly Figure[]> => {
   for (const workers of WORKERS) rounds.push(await measure(store.url, checkpoints, workers));
   const [one, two] = rounds;
   const kib = Math.round(store.bytes / checkpoints / 1024);
-  const table = columns([
-    ["workers", "checkpoints/s", "worker ms per checkpoint"],
-    ...rounds.map(({ workers, rate, workerMs }) => [
-      `${workers}`,
-      rate.toFixed(0),
-      workerMs.toFixed(2),
-    ]),
-  ]);
   return [
     {
-      name: "divided backfill: checkpoints per second of a core that workers spend",
-      reached: (1_000 / Math.min(...rounds.map(({ workerMs }) => workerMs))).toFixed(0),
-      aim: "1,000",
-      detail: `${checkpoints.toLocaleString("en")} genuine checkpoints, ${kib} KiB each as compressed, ${LATENCY_MS} ms of latency; digests and links checked\n  ${table.join("\n  ")}`,
+      name: "of a core",
+      what: `Divided backfill of genuine checkpoints, ${LATENCY_MS} ms away: checkpoints a second of a core that workers spend`,
+      ...single("/s", 1_000 / Math.min(...rounds.map(({ workerMs }) => workerMs))),
+      ...{ better: "more", aim: 1_000 },
+      detail: `${checkpoints.toLocaleString("en")} checkpoints, ${kib} KiB each as compressed; digests and links checked`,
     },
+    ...rounds.map(
+      ({ workers, rate, workerMs }): Figure => ({
+        name: `workers: ${workers}`,
+        what: `Divided backfill: checkpoints a second with ${WORKERS.join(", ")} workers, beside store and Postgres`,
+        ...single("/s", rate),
+        ...{ better: "more", aim: null },
+        detail: `${workerMs.toFixed(2)} ms of the workers' processor time per checkpoint`,
+      }),
+    ),
     {
-      name: "divided backfill: rate of two workers / twice that of one",
-      reached: ((two?.rate ?? 0) / (2 * (one?.rate ?? 1))).toFixed(2),
-      aim: "0.9, until the processors are used up",
-      detail: "store, Postgres and the process that appends run on the same processors",
+      name: "two workers",
+      what: "Divided backfill: rate of two workers / twice that of one, until the processors are used up",
+      ...ratioOf("/s", [two?.rate ?? 0], [2 * (one?.rate ?? 1)]),
+      ...{ better: "more", aim: 0.9 },
     },
   ];
 };

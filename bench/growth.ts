@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Database } from "../src/database/connect.ts";
-import { columns, type Figure, median, quantile } from "./figure.ts";
+import { type Figure, median, quantile, ratioOf } from "./figure.ts";
 import { emptyTable, fillTable, writeBasics } from "./graphql-fill.ts";
 import {
   BUSY_OBJECTS,
@@ -24,7 +24,7 @@ import {
   startService,
   type Variables,
 } from "./graphql-servers.ts";
-import { askPairs, type Load, startLoad } from "./load.ts";
+import { askPairs, type Load, startLoad, type Times } from "./load.ts";
 import { scratchPostgres } from "./start.ts";
 
 const FEW = 10_000;
@@ -120,12 +120,6 @@ const KINDS: Readonly<Record<GrowingTable, readonly Kind[]>> = {
 /** A service over a separate database with `count` rows in the measured table. */
 type Served = { readonly database: Database; readonly service: Server; readonly count: number };
 
-type Grown = {
-  readonly label: string;
-  readonly few: readonly number[];
-  readonly many: readonly number[];
-};
-
 /**
  * Fills, measures and empties one table after the other.
  * @param rows a power of ten; default: ten million, for which 15 GB should be free below the
@@ -148,38 +142,26 @@ export const bench = async (rows = String(MANY)): Promise<readonly Figure[]> => 
     { database: smallScratch.database, service: smallService, count: FEW },
     { database: largeScratch.database, service: largeService, count: many },
   ] as const;
-  const grown: Grown[] = [];
+  const figures: Figure[] = [];
   for (const table of GROWING) {
     const began = performance.now();
     for (const { database, count } of both) await fillTable(database, table, count);
     const took = Math.round((performance.now() - began) / 1_000);
     process.stderr.write(`${table}: filled in ${took} s\n`);
     for (const kind of KINDS[table]) {
-      const measured = await measure(load, kind, both);
-      process.stderr.write(`${kind.label}: ${growthOf(measured).toFixed(2)}\n`);
-      grown.push(measured);
+      figures.push(figureOf(kind.label, many, await measure(load, kind, both)));
+      process.stderr.write(`${kind.label}\n`);
     }
     for (const { database } of both) await emptyTable(database, table);
   }
-  const within = grown.filter((kind) => growthOf(kind) <= AIM);
-  return [
-    {
-      name: `GraphQL queries: p50 with ${many} rows beside ${FEW}`,
-      reached: `${within.length} of ${grown.length} kinds of request within the aim`,
-      aim: `at most ${AIM} times`,
-      detail: [
-        `pages of ${LIMIT}, ${ROUNDS * OF_A_KIND} requests of each kind and number, one at a time and in turn; many / few:`,
-        ...tableOf(grown),
-      ].join("\n  "),
-    },
-  ];
+  return figures;
 };
 
 const measure = async (
   load: Load,
   kind: Kind,
   [small, large]: readonly [Served, Served],
-): Promise<Grown> => {
+): Promise<Times> => {
   for (const { service, count } of [small, large]) {
     answered.parse(JSON.parse(await service.ask(questionOf(kind, 0.5, count))));
   }
@@ -189,7 +171,7 @@ const measure = async (
       service.call(questionOf(kind, at, count));
   const pair = { few: callTo(small), many: callTo(large) };
   const [times] = await askPairs(load, [pair], { rounds: ROUNDS, requests: OF_A_KIND });
-  return { label: kind.label, few: times?.few ?? [], many: times?.many ?? [] };
+  return times ?? { few: [], many: [] };
 };
 
 const answered = z.strictObject({
@@ -206,19 +188,13 @@ const questionOf = ({ name, ask }: Kind, at: number, count: number): Question =>
   },
 });
 
-const growthOf = ({ few, many }: Grown): number => median(many) / median(few);
+const figureOf = (name: string, rows: number, { few, many }: Times): Figure => ({
+  ...{ name, better: "less", aim: AIM },
+  what: `GraphQL: p50 with ${rows.toLocaleString("en")} rows / with ${FEW.toLocaleString("en")}, 20 kinds of request`,
+  ...ratioOf("ms", byRound(many), byRound(few)),
+  detail: `p99 ${quantile(many, 0.99).toFixed(2)} / ${quantile(few, 0.99).toFixed(2)} ms`,
+});
 
-const tableOf = (grown: readonly Grown[]): readonly string[] => {
-  const pair = ({ few, many }: Grown, share: number) =>
-    `${quantile(many, share).toFixed(2)} / ${quantile(few, share).toFixed(2)}`;
-  return columns([
-    ["request", "p50 grew", "", "p50 ms", "p99 ms"],
-    ...grown.map((kind) => [
-      kind.label,
-      growthOf(kind).toFixed(2),
-      growthOf(kind) > AIM ? "above" : "",
-      pair(kind, 0.5),
-      pair(kind, 0.99),
-    ]),
-  ]);
-};
+/** The median of each. */
+const byRound = (times: readonly number[]): readonly number[] =>
+  Array.from({ length: ROUNDS }, (_, n) => median(times.slice(n * OF_A_KIND, (n + 1) * OF_A_KIND)));

@@ -69,16 +69,19 @@ export const startLoad = (): Load => {
  */
 export type Pair = { readonly few: (at: number) => Call; readonly many: (at: number) => Call };
 
+/** Ms of each request in order. */
+export type Times = { readonly few: readonly number[]; readonly many: readonly number[] };
+
 /**
  * Sends `requests` of each kind in each of `rounds`, one at a time, so that none queues; to few and to many in turn,
  * so that other load affects both. One round before them warms up.
- * @returns ms of each request, by kind
+ * @returns by kind
  */
 export const askPairs = async (
   load: Load,
   pairs: readonly Pair[],
   { rounds, requests }: { readonly rounds: number; readonly requests: number },
-) => {
+): Promise<readonly Times[]> => {
   const times = pairs.map(() => ({ few: Array.of<number>(), many: Array.of<number>() }));
   for (let round = 0; round <= rounds; round += 1) {
     const asked = Array.from({ length: requests }, (_, n) => {

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { writeDemoLedger } from "../demo/write.ts";
-import type { Figure } from "./figure.ts";
+import { type Figure, single } from "./figure.ts";
 import { measuredRun } from "./processes.ts";
 import { LAUNCHER, scratchPostgres } from "./start.ts";
 
@@ -34,9 +34,10 @@ export const bench = async (): Promise<Figure> => {
   const [{ facts } = { facts: 0n }] = await database.sql<{ facts: bigint }[]>`
     select count(*) as facts from log_facts`;
   return {
-    name: "peak memory of indexing a million facts",
-    reached: `${Math.round(peak)} MB`,
-    aim: "under 350 MB",
+    name: "index",
+    what: "Memory: peak of `index` over a million facts, without Postgres",
+    ...single("MB", peak),
+    ...{ better: "less", aim: 350 },
     detail: `${facts.toLocaleString("en")} facts of ${CHECKPOINTS.toLocaleString("en")} checkpoints in ${seconds.toFixed(0)} s, ${Math.round(Number(facts) / seconds).toLocaleString("en")} facts/s with all five pipelines`,
   };
 };

@@ -12,7 +12,7 @@ import { createLogger } from "../src/logging/logger.ts";
 import { LIST_PATH, restPart } from "../src/rest/part.ts";
 import { pageStatement } from "../src/transfers/list-page.ts";
 import { remedyOf } from "../src/waiting/remedy.ts";
-import { type Figure, inTurn, median, quantile } from "./figure.ts";
+import { type Figure, inTurn, quantile, ratioOf } from "./figure.ts";
 import { askPairs, type Call, callOf, type Load, startLoad } from "./load.ts";
 import { serveParts } from "./parts-server.ts";
 import { benchTokens, type KnownRecords, PROJECT, writeRecords } from "./rest-records.ts";
@@ -59,7 +59,7 @@ const placeIn = ({ before, count }: KnownRecords, share: number): bigint =>
 
 /**
  * Takes seven minutes on two idle cores, twice that on busy ones, and 5 GB below the temporary folder.
- * @param setting `fast-path`: only what the fast path buys, in a minute
+ * @param setting `fast-path`: only the rates, with and without it, in a minute
  */
 export const bench = async (setting?: string): Promise<readonly Figure[]> => {
   if (setting !== undefined && setting !== FAST_PATH) {
@@ -67,10 +67,10 @@ export const bench = async (setting?: string): Promise<readonly Figure[]> => {
   }
   await using load = startLoad();
   await using small = await served(FEW);
-  if (setting === FAST_PATH) return [await fastPathFigure(load, small)];
-  const rate = await rateFigure(load, small);
+  const rates = await rateFigures(load, small);
+  if (setting === FAST_PATH) return rates;
   await using large = await served(MANY);
-  return [rate, ...(await timeFigures(load, small, large))];
+  return [...rates, ...(await timeFigures(load, small, large))];
 };
 
 type Served = AsyncDisposable & { readonly records: KnownRecords; readonly servers: Servers };
@@ -132,40 +132,33 @@ const openServers = async ({ database, url, folder }: Scratch): Promise<Servers>
   return { ours, withoutFastPath, bare, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 };
 
-/** Requests per second of each, for pages of 100 records. */
-const ratesOf = async (load: Load, sides: readonly ((query: string) => Call)[]) => {
+/** Requests per second for pages of 100 records. */
+const rateFigures = async (load: Load, { servers }: Served): Promise<readonly Figure[]> => {
   const rates = await inTurn(
     RATE_ROUNDS,
-    sides.map((call) => async () => {
+    [servers.bare, servers.ours, servers.withoutFastPath].map((call) => async () => {
       const calls = [call("limit=100")];
       const work = { calls, connections: CONNECTIONS, forMs: RATE_ROUND_MS };
       return (await load.ask(work)).perSecond;
     }),
   );
-  return rates.map(median);
-};
-
-const ROUNDS_SAID = `pages of 100 records, ${CONNECTIONS} connections, medians of ${RATE_ROUNDS} rounds in turn`;
-
-const rateFigure = async (load: Load, { servers }: Served): Promise<Figure> => {
-  const [bare = 0, ours = 0] = await ratesOf(load, [servers.bare, servers.ours]);
-  return {
-    name: "Transfer events over REST, beside a bare fastify handler running the same SQL",
-    reached: (ours / bare).toFixed(2),
-    aim: "0.9",
-    detail: `${ROUNDS_SAID}: ${Math.round(ours)}/s beside ${Math.round(bare)}/s; ours checks the key, counts it against its limit and prints records`,
-  };
-};
-
-const fastPathFigure = async (load: Load, { servers }: Served): Promise<Figure> => {
-  const sides = [servers.bare, servers.ours, servers.withoutFastPath];
-  const [bare = 0, ours = 0, without = 0] = await ratesOf(load, sides);
-  return {
-    name: "Transfer events over REST without the fast path, beside a bare fastify handler",
-    reached: `${(without / bare).toFixed(2)}, with it ${(ours / bare).toFixed(2)}`,
-    aim: "none: below 0.5 the fast path is needed",
-    detail: `${ROUNDS_SAID}: ${Math.round(without)}/s without, ${Math.round(ours)}/s with, ${Math.round(bare)}/s bare`,
-  };
+  const [bare = [], ours = [], without = []] = rates;
+  const what = "a bare fastify handler with the same SQL";
+  return [
+    {
+      name: "rate",
+      what: `REST: requests a second / ${what}`,
+      ...ratioOf("/s", ours, bare),
+      ...{ better: "more", aim: 0.9 },
+      detail: `pages of 100 records, ${CONNECTIONS} connections; ours checks the key, counts it against its limit and prints records`,
+    },
+    {
+      name: "without the fast path",
+      what: `REST: requests a second without the fast path / ${what}`,
+      ...ratioOf("/s", without, bare),
+      ...{ better: "more", aim: null },
+    },
+  ];
 };
 
 const timeFigures = async (
@@ -186,16 +179,17 @@ const timeFigures = async (
     return { few: callTo(small), many: callTo(large) };
   });
   const times = await askPairs(load, pairs, { rounds: ROUNDS, requests: OF_A_KIND });
-  return Object.keys(KINDS).map((name, kind) => {
-    const { few = [], many = [] } = times[kind] ?? {};
-    const show = (values: readonly number[]) =>
-      `p50 ${median(values).toFixed(2)} ms, p99 ${quantile(values, 0.99).toFixed(2)} ms with`;
-    const grown = (share: number) => (quantile(many, share) / quantile(few, share)).toFixed(2);
-    return {
-      name: `Transfer events, ${name}: p99 with ${MANY} records beside ${FEW}`,
-      reached: `${grown(0.99)} times (p50 ${grown(0.5)} times)`,
-      aim: "about 1",
-      detail: `${show(few)} ${FEW} records, ${show(many)} ${MANY}; pages of 10, ${few.length} requests each, one at a time and in turn`,
+  return Object.keys(KINDS).flatMap((kind, n) => {
+    const { few = [], many = [] } = times[n] ?? {};
+    const figure = (quantileName: string, share: number): Figure => {
+      const of = (values: readonly number[]) => quantile(values, share);
+      return {
+        name: `${quantileName}, ${kind}`,
+        what: `REST: ${quantileName} with ${MANY.toLocaleString("en")} records / with ${FEW.toLocaleString("en")}, nine kinds of request`,
+        ...ratioOf("ms", [of(many)], [of(few)]),
+        ...{ better: "less", aim: null },
+      };
     };
+    return [figure("p50", 0.5), figure("p99", 0.99)];
   });
 };

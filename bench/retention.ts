@@ -11,7 +11,7 @@ import { RESTS, retention } from "../src/service/retention.ts";
 import { createFigures } from "../src/telemetry/figures.ts";
 import { pause } from "../src/waiting/backoff.ts";
 import { fillDelivered } from "../test/callbacks/old-messages.ts";
-import { type Figure, inTurn, median, quantile } from "./figure.ts";
+import { type Figure, inTurn, quantile, ratioOf } from "./figure.ts";
 import { callOf, startLoad } from "./load.ts";
 import { scratchPostgres } from "./start.ts";
 import { openOurs, PATH, signedPosts } from "./ta.ts";
@@ -74,12 +74,12 @@ export const bench = async (rows = "1000000"): Promise<Figure> => {
   );
   const perSecond = (removal.removed / removal.ms) * 1_000;
   const left = await leftIn(database);
-  const ms = (values: readonly number[]) => median(values).toFixed(1);
   return {
-    name: `accepted requests while retention removes ${count} callbacks, p99 beside that without it`,
-    reached: (median(during) / median(without)).toFixed(2),
-    aim: "1.5",
-    detail: `${ms(during)} beside ${ms(without)} ms over ${CONNECTIONS} connections, median of ${ROUNDS} rounds in turn; ${Math.round(perSecond)} callbacks a second removed with their attempts, the longest statement ${Math.round(removal.longestMs)} ms; ${left} left`,
+    name: "p99",
+    what: `Accepted requests: p99 while ${count.toLocaleString("en")} old callbacks are removed / without`,
+    ...ratioOf("ms", during, without),
+    ...{ better: "less", aim: 1.5 },
+    detail: `${Math.round(perSecond)} callbacks a second removed with their attempts, the longest statement ${Math.round(removal.longestMs)} ms; ${left} left`,
   };
 };
 

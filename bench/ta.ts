@@ -23,7 +23,7 @@ import { ringOf } from "../src/ta/pii/pii-keys.ts";
 import { openVault } from "../src/ta/pii/vault.ts";
 import { createAcceptance } from "../src/ta/requests/accept.ts";
 import { fingerprints } from "../src/ta/requests/fingerprint.ts";
-import { type Figure, inTurn, median } from "./figure.ts";
+import { type Figure, inTurn, median, ratioOf, summedUp } from "./figure.ts";
 import { callOf, startLoad } from "./load.ts";
 import { serveParts } from "./parts-server.ts";
 import { scratchPostgres, startHolderbook } from "./start.ts";
@@ -57,12 +57,12 @@ const acceptance = async (): Promise<Figure> => {
       return (await load.ask({ calls, connections: CONNECTIONS, forMs: null })).perSecond;
     }),
   );
-  const [theirs = 0, mine = 0] = rates.map(median);
+  const [theirs = [], mine = []] = rates;
   return {
-    name: "accepted whitelist requests, beside a bare handler with the same signature and one row",
-    reached: (mine / theirs).toFixed(2),
-    aim: "0.6",
-    detail: `${Math.round(mine)} beside ${Math.round(theirs)} requests a second over ${CONNECTIONS} connections, median of ${ROUNDS} rounds in turns`,
+    name: "accepted",
+    what: "Transfer agent: requests accepted a second / a bare handler that verifies and inserts one row",
+    ...ratioOf("/s", mine, theirs),
+    ...{ better: "more", aim: 0.6 },
   };
 };
 
@@ -186,10 +186,11 @@ const circle = async (): Promise<Figure> => {
       if (n > 0) took.push(at - accepted);
     }
     return {
-      name: "from 201 to the callback on the demo ledger, ms",
-      reached: `${Math.round(median(took))}`,
-      aim: "below 2000",
-      detail: `median of ${took.length}, the slowest ${Math.round(Math.max(...took))}; a checkpoint comes every 250 ms, and the transaction waits for the next one`,
+      name: "circle",
+      what: "Transfer agent: from 201 to the callback, demo ledger, median",
+      ...summedUp("ms", took, median),
+      ...{ better: "less", aim: 2_000 },
+      detail: `the slowest of ${took.length} ${Math.round(Math.max(...took))} ms; a checkpoint comes every 250 ms, and the transaction waits for the next one`,
     };
   } finally {
     receiver.closeAllConnections();
