@@ -3,6 +3,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 
+/** Processor ms of this process so far, independent of a busy machine. */
+export const spentMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
+
 /** Linux counts in hundredths of a second, whatever the clock. */
 const TICK_MS = 10;
 
