@@ -9,6 +9,7 @@ import type { Ledger } from "../service/ledger-source.ts";
 import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { VERSION } from "../telemetry/version.ts";
+import { postgresUrl } from "../values/postgres-hosts.ts";
 
 type Welcome = {
   readonly config: Config;
@@ -151,7 +152,10 @@ const holderbookCommand = (config: Pick<Config, "databaseUrl" | "dataDir">): str
     return moved ? `DATA_DIR=${pathInProject(config.dataDir)} ${program}` : program;
   }
   if (config.databaseUrl === there.DATABASE_URL) return program;
-  const shown = new URL(config.databaseUrl).password === "" ? quoted(config.databaseUrl) : "…";
+  const shown =
+    new URL(postgresUrl(config.databaseUrl).hosts[0].url).password === ""
+      ? quoted(config.databaseUrl)
+      : "…";
   return `DATABASE_URL=${shown} ${program}`;
 };
 

@@ -1,16 +1,23 @@
 /** Options of every connection: pool, sessions and readers. */
 import { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import postgres from "postgres";
+import type postgres from "postgres";
 import { errorOf } from "../waiting/remedy.ts";
+import { primaryOf } from "./primary.ts";
 import { isStillWorking, type SilenceRule, watchForSilence } from "./silence.ts";
-import { CONNECT_TIMEOUT_SECONDS, KEEP_ALIVE_SECONDS, openSocket, type Target } from "./socket.ts";
+import {
+  CONNECT_TIMEOUT_SECONDS,
+  KEEP_ALIVE_SECONDS,
+  openSocket,
+  type Target,
+  targetOf,
+} from "./socket.ts";
 
 /** Postgres types that postgres.js would return as text. */
 export type Types = { bigint: bigint };
 
 export type ConnectionSettings = {
-  /** `postgres://user:password@host:port/database`. */
+  /** `postgres://user:password@host:port/database`; of several hosts, the one that takes writes is used. */
   readonly url: string;
   /** Shown by `pg_stat_activity`. */
   readonly applicationName: string;
@@ -90,31 +97,23 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
   },
 });
 
-/** Own sockets: the driver's TLS hides whether an answer is due, and that all hosts failed. */
+/** Own sockets: the driver's TLS hides whether an answer is due, and its choice among hosts takes a standby. */
 const sockets = (settings: ConnectionSettings) => {
-  // Only parses the connection string; never connects.
-  const { options } = postgres(settings.url, { max: 1 });
-  const { host, port, path, ssl, sslnegotiation } = { sslnegotiation: null, ...options };
-  const target = { host, port, path, ssl, sslnegotiation };
+  const { url } = settings;
+  const primary = primaryOf(url);
+  const target = targetOf(url);
+  const openOne = async () => ({ socket: await openSocket(target), at: target, url });
   const open = new Set<ReturnType<typeof watchForSilence>>();
-  let from = 0;
   const socket = async (): Promise<Socket> => {
-    const opened = await openSocket(target, from).catch(errorOf);
+    const opened = await (primary?.open() ?? openOne()).catch(errorOf);
     if (opened instanceof Error) return failingSocket(opened);
-    const { socket: made, index } = opened;
-    // The driver hangs up on a host of the wrong kind: try the next one.
-    from = options.target_session_attrs ? index + 1 : index;
+    const { socket: made, at } = opened;
     // Only this host knows its statements.
-    const at = {
-      ...target,
-      host: host.slice(index, index + 1),
-      port: port.slice(index, index + 1),
-    };
-    const watched = watchForSilence(made, silenceRule(settings, at));
+    const watched = watchForSilence(made, silenceRule({ ...settings, url: opened.url }, at));
     open.add(watched);
     made.once("close", () => open.delete(watched));
     // The driver's errors name host and port.
-    return Object.assign(made, { host: host[index], port: port[index] });
+    return Object.assign(made, { host: at.host, port: at.port });
   };
   /** Waits up to 5 s for pending answers; the driver's `end` waits for lost connections, too. */
   const end = async (client: Pick<postgres.Sql<Types>, "end">): Promise<void> => {
@@ -124,7 +123,16 @@ const sockets = (settings: ConnectionSettings) => {
     await client.end({ timeout: 0 });
     while (open.size > 0 && performance.now() < untilMs) await wait(LOOK_MS);
   };
-  return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket, end };
+  const { host, port } = target;
+  // The driver checks what was found, in place of what the URL asks for.
+  return {
+    ssl: false,
+    host,
+    port,
+    socket,
+    end,
+    ...(primary && { target_session_attrs: "primary" as const }),
+  };
 };
 
 /** Polling interval for pending answers. */

@@ -58,6 +58,30 @@ export class ReplicaLeftError extends Error {
   }
 }
 
+/** No host of the database takes writes: none runs, or no standby was promoted yet. Retry. */
+export class NoPrimaryError extends Error {
+  override readonly name = "NoPrimaryError";
+  readonly remedy: Remedy = "retry";
+  /** Recognised by `isConnectionFailure`. */
+  readonly code = "ECONNREFUSED";
+
+  constructor(refusals: readonly string[]) {
+    super(`no host of the database takes writes: ${refusals.join("; ")}`);
+  }
+}
+
+/** The connection led to a host that is the primary no more: a standby was promoted. Retry. */
+export class FormerPrimaryError extends Error {
+  override readonly name = "FormerPrimaryError";
+  readonly remedy: Remedy = "retry";
+  /** Recognised by `isConnectionFailure`. */
+  readonly code = "ECONNRESET";
+
+  constructor(promoted: string) {
+    super(`the database's host ${promoted} was promoted and takes the place of the former primary`);
+  }
+}
+
 /** No connection became free in time: the database is overloaded. Retry. */
 export class DatabaseBusyError extends Error {
   override readonly name = "DatabaseBusyError";
@@ -174,6 +198,8 @@ export const isDatabaseTrouble = (error: unknown): boolean =>
 const OWN_ERRORS = [
   SessionLostError,
   ServerSilentError,
+  NoPrimaryError,
+  FormerPrimaryError,
   DatabaseUnavailableError,
   DatabaseBusyError,
   ReplicaLeftError,

@@ -1,4 +1,5 @@
 /** Connection of the tables' owner, used to migrate and then closed. */
+import { postgresUrl } from "../values/postgres-hosts.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { connect, type Database } from "./connect.ts";
 import { isUnreachable } from "./database-error.ts";
@@ -39,7 +40,7 @@ export const serviceRoleAt = async (url: string, owner: Database): Promise<strin
 
 /** Whether a role was created. */
 const makeMissing = async (url: string, { sql }: Database): Promise<boolean> => {
-  const { username, password } = new URL(url);
+  const { username, password } = new URL(postgresUrl(url).hosts[0].url);
   const name = decodeURIComponent(username);
   const [missing] = await sql`
     select from pg_roles

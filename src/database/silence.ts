@@ -8,10 +8,10 @@
  */
 import type { Socket } from "node:net";
 import postgres from "postgres";
-import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { ServerSilentError } from "./database-error.ts";
 import { owedAnswers } from "./messages.ts";
-import { openSocket, type Target } from "./socket.ts";
+import { askHost, type Probe } from "./probe.ts";
+import type { Target } from "./socket.ts";
 
 export type SilenceRule = {
   /** Milliseconds without a byte while an answer is due. */
@@ -125,7 +125,7 @@ const giveUp = ({ socket, silentMs }: Watched): void => {
   setImmediate(() => socket.destroy(new ServerSilentError(silentMs)));
 };
 
-const ANSWER: Deadline = { ms: 10_000 };
+const ANSWER_MS = 10_000;
 
 type Activity = { readonly own: number; readonly working: boolean | null };
 
@@ -144,23 +144,7 @@ export const isStillWorking = async (
   at: Target,
   pid: number | undefined,
 ): Promise<Working> => {
-  const opened: Awaited<ReturnType<typeof openSocket>>[] = [];
-  const own = {
-    max: 1,
-    ssl: false,
-    host: at.host[0] ?? "localhost",
-    port: at.port[0] ?? 5432,
-    fetch_types: false,
-    connect_timeout: ANSWER.ms / 1_000,
-    socket: async () => {
-      const made = await openSocket(at);
-      opened.push(made);
-      return made.socket;
-    },
-    connection: { application_name: "holderbook-probe", jit: "off" },
-  };
-  const client = postgres(url, own);
-  const ask = async (): Promise<Working> => {
+  const ask = async (client: Probe): Promise<Working> => {
     const rows = await client<Activity[]>`
       select pg_backend_pid() as own, (
         select state <> 'idle' and state not like 'idle in %' and wait_event_type is distinct from 'Client'
@@ -170,12 +154,9 @@ export const isStillWorking = async (
     return found.working ? "yes" : "no";
   };
   try {
-    return await withinDeadline(ask(), ANSWER);
+    return await askHost(url, at, ask, AbortSignal.timeout(ANSWER_MS));
   } catch (error) {
     if (error instanceof postgres.PostgresError) return "unknown";
     throw error;
-  } finally {
-    void client.end({ timeout: 0 });
-    for (const { socket } of opened) socket.destroy();
   }
 };

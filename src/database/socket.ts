@@ -1,8 +1,9 @@
 /** Sockets to Postgres: host, TLS, keep-alive. */
 import { createConnection, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import postgres from "postgres";
 
-/** After this the next host is tried. */
+/** A host that takes longer counts as not answering. */
 export const CONNECT_TIMEOUT_SECONDS = 10;
 
 /** Idle time before the kernel probes the other side. */
@@ -10,8 +11,8 @@ export const KEEP_ALIVE_SECONDS = 10;
 
 /** Address, as parsed by the driver. */
 export type Target = {
-  readonly host: readonly string[];
-  readonly port: readonly number[];
+  readonly host: string;
+  readonly port: number;
   /** Path of a Unix socket. */
   readonly path: string | false | null | undefined;
   /** `sslmode`, or false. */
@@ -20,40 +21,30 @@ export type Target = {
   readonly sslnegotiation: unknown;
 };
 
-/**
- * Connects to the first host that answers, starting at `from`.
- * @throws the last host's error, with a code such as ECONNREFUSED
- */
-export const openSocket = async (
-  target: Target,
-  from = 0,
-): Promise<{ readonly socket: Socket; readonly index: number }> => {
-  if (target.path) return { socket: await connected({ path: target.path }), index: 0 };
-  let failure: unknown;
-  for (const turn of target.host.keys()) {
-    const index = (from + turn) % target.host.length;
-    const host = target.host[index] ?? "localhost";
-    try {
-      const plain = await connected({ host, port: target.port[index] ?? 5432 });
-      return { socket: target.ssl ? await secured(plain, host, target) : plain, index };
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
+/** The address in a URL of one host. */
+export const targetOf = (url: string): Target => {
+  // Only parses; never connects.
+  const { options } = postgres(url, { max: 1 });
+  const { host, port, path, ssl, sslnegotiation } = { sslnegotiation: null, ...options };
+  return { host: host[0] ?? "localhost", port: port[0] ?? 5432, path, ssl, sslnegotiation };
 };
 
-const connected = async (
-  where: { readonly path: string } | { readonly host: string; readonly port: number },
-): Promise<Socket> => {
+/**
+ * Connects.
+ * @param signal destroys the socket, also later
+ * @throws with a code such as ECONNREFUSED
+ */
+export const openSocket = async (target: Target, signal?: AbortSignal): Promise<Socket> => {
+  const { host, port, path, ssl } = target;
   const socket = createConnection({
-    ...where,
+    ...(path ? { path } : { host, port }),
     noDelay: true,
     keepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_SECONDS * 1_000,
+    ...(signal && { signal }),
   });
   await inTime(socket, "connect");
-  return socket;
+  return ssl && !path ? await secured(socket, target) : socket;
 };
 
 /** `SSLRequest` (Postgres documentation, "Message Formats"): length and code. */
@@ -63,8 +54,7 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const WILLING = "S".charCodeAt(0);
 
 /** Starts TLS as `sslmode` says: `require`, `allow` and `prefer` check no certificate. */
-const secured = async (plain: Socket, host: string, target: Target): Promise<Socket> => {
-  const { ssl, sslnegotiation } = target;
+const secured = async (plain: Socket, { host, ssl, sslnegotiation }: Target): Promise<Socket> => {
   const isDirect = sslnegotiation === "direct";
   if (!isDirect) {
     const answer = inTime(plain, "readable");

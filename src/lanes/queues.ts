@@ -4,6 +4,7 @@
  * A wake-up carries only a lane's number; the lane's row decides the work. So a duplicate or late
  * wake-up does no harm, a lost one is added again for the row, and none holds personal data.
  */
+import { Socket } from "node:net";
 import type { IQueueBackend } from "bullmq";
 import {
   type BackendClasses,
@@ -15,6 +16,7 @@ import {
   runMigrations,
   withBackend,
 } from "bullmq";
+import { type Primary, primaryOf } from "../database/primary.ts";
 import { CONNECT_TIMEOUT_SECONDS } from "../database/socket.ts";
 import { schemaMade } from "../database/work-schemas.ts";
 import { type Backoff, backoffMs } from "../waiting/backoff.ts";
@@ -131,8 +133,9 @@ export const openQueues = (settings: {
     }));
   }
   const schema = settings.schema ?? POSTGRES_SCHEMA;
-  return queuesOver("postgres", withBackend(postgresBackend), onError, () => ({
-    connectionString: databaseUrl,
+  const primary = primaryOf(databaseUrl);
+  return queuesOver("postgres", withBackend(postgresBackend(primary)), onError, () => ({
+    connectionString: primary?.url ?? databaseUrl,
     schema,
     max: POSTGRES_POOL,
     connectionTimeoutMillis: CONNECT_TIMEOUT_SECONDS * 1_000,
@@ -146,9 +149,29 @@ export const openQueues = (settings: {
   }));
 };
 
-/** Migrates BullMQ's tables on connecting, as a role that may create tables but no schema. */
+/**
+ * Migrates BullMQ's tables on connecting, as a role that may create tables but no schema. Of several hosts, each new
+ * connection goes to the one that takes writes.
+ */
 class MigratingConnection extends PostgresConnection {
   #ready: Promise<void> | undefined;
+  readonly #primary: Primary | undefined;
+
+  constructor(options: PostgresConnectionOptions, primary: Primary | undefined) {
+    super(options);
+    this.#primary = primary;
+    if (primary === undefined) return;
+    // BullMQ and its driver know one host. They read both for each new connection.
+    for (const read of [
+      Reflect.get(this.pool, "options"),
+      Reflect.get(this, "listenClientConfig"),
+    ]) {
+      Object.defineProperties(read, {
+        connectionString: { enumerable: true, get: () => primary.url },
+        stream: { enumerable: true, value: () => heldSocket(primary) },
+      });
+    }
+  }
 
   override waitUntilReady(): Promise<void> {
     this.#ready ??= this.#migrate().then(() => super.waitUntilReady());
@@ -156,6 +179,7 @@ class MigratingConnection extends PostgresConnection {
   }
 
   async #migrate(): Promise<void> {
+    await this.#primary?.find();
     const client = await this.pool.connect();
     try {
       const query: typeof client.query = (text, values) =>
@@ -169,16 +193,20 @@ class MigratingConnection extends PostgresConnection {
   }
 }
 
-/** BullMQ's backend over a `MigratingConnection`. */
-const postgresBackend: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
-  name,
-  options,
-  made = {},
-) => {
-  const worker = made.withBlockingConnection ? name : undefined;
-  const connection = new MigratingConnection(options.connection);
-  return new PostgresQueueBackend(connection, name, options, true, worker);
+const heldSocket = (primary: Primary): Socket => {
+  const socket = new Socket();
+  primary.hold(socket);
+  return socket;
 };
+
+/** BullMQ's backend over a `MigratingConnection`. */
+const postgresBackend =
+  (primary: Primary | undefined): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> =>
+  (name, options, made = {}) => {
+    const worker = made.withBlockingConnection ? name : undefined;
+    const connection = new MigratingConnection(options.connection, primary);
+    return new PostgresQueueBackend(connection, name, options, true, worker);
+  };
 
 /** Waits for a close; cuts the connections of a backend that is down. */
 const leave = async (

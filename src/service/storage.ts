@@ -13,6 +13,7 @@ import { hasCluster } from "../database/embedded/postgres-cluster.ts";
 import { embeddedServiceUrl, makeEmbeddedService } from "../database/embedded/service-role.ts";
 import { migrate, requireMigrated, wasMigrated } from "../database/migrate.ts";
 import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
+import { primaryOf } from "../database/primary.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import type { ReplicaStanding } from "../database/replicas/replica.ts";
 import { createSpread, type Replicas } from "../database/replicas/spread.ts";
@@ -174,6 +175,8 @@ export const openStorage = async (
   try {
     await migrateByOwner(config, logger, tables, embedded);
     const url = (await waysOf(config, embedded))[by];
+    const unwatch = primaryOf(url)?.watch((message) => logger.warn(message));
+    opened.defer(() => unwatch?.());
     const max = config.databasePool;
     const settings = by === "owner" ? ownerSettings(url) : { url, applicationName: "holderbook" };
     const write = connect({ ...settings, max, readOnly });

@@ -23,6 +23,7 @@ import {
   origins,
   packages,
   ports,
+  postgres,
   postgresList,
   READING_MODES,
   retrySeconds,
@@ -71,7 +72,6 @@ const callbacks = section("EVM chains and callbacks");
 const transferAgent = section("Transfer agent");
 const demo = section("The demo ledger");
 
-const POSTGRES = urlOf(["postgres", "postgresql"]);
 const HTTP = urlOf(["http", "https"]);
 
 /** A hundred years. */
@@ -144,13 +144,13 @@ const declared = z.object({
 
   databaseUrl: storage(
     "DATABASE_URL",
-    POSTGRES.optional(),
-    "Postgres 15 or newer. Without it a real Postgres runs below DATA_DIR.",
+    postgres.optional(),
+    "Postgres 15 or newer. Several hosts, as in postgres://user:password@one:5432,two:5432/holderbook, are a primary and its standbys: the one that takes writes is used, and another once it is promoted (docs/how-to/fail-over.md). Without it a real Postgres runs below DATA_DIR.",
     { example: "postgres://user:password@localhost:5432/holderbook", shown: "secret" },
   ),
   databaseOwnerUrl: storage(
     "DATABASE_OWNER_URL",
-    POSTGRES.optional(),
+    postgres.optional(),
     "The same database as the role that owns the tables: it migrates and repairs (docs/how-to/deploy.md). DATABASE_URL is then the service's own role, which cannot change append-only tables. Without it one role does both.",
     { example: "postgres://owner:password@localhost:5432/holderbook", shown: "secret" },
   ),

@@ -1,6 +1,7 @@
 /** Schemas of settings. In a message, `{example}` is the setting's default or example. */
 import { z } from "zod";
 import { strictBase64 } from "../../client/ed25519.ts";
+import { parsePostgresUrl } from "../values/postgres-hosts.ts";
 import { type LedgerHeader, splitSources } from "./ledger-sources.ts";
 
 export const wholeNumber = (least: number, most: number) =>
@@ -39,16 +40,25 @@ export const urlOf = (schemes: readonly string[]) =>
     return scheme !== undefined && schemes.includes(scheme);
   }, "must be a URL such as {example}");
 
-const POSTGRES_SCHEME = /^postgres(?:ql)?:\/\//;
+/** A URL of Postgres; several hosts are separated by commas. */
+export const postgres = z.string().superRefine((text, context) => {
+  const parsed = parsePostgresUrl(text);
+  if ("fault" in parsed) context.addIssue(parsed.fault);
+});
 
-/** A comma inside a URL separates the hosts of one server. */
+const isOneHost = (url: string): boolean => {
+  const parsed = parsePostgresUrl(url);
+  return !("fault" in parsed) && !parsed.asksForPrimary;
+};
+
+/** URLs of one host each. */
 export const postgresList = z.string().transform((text, context) => {
   const urls = text
     .split(/[\s,]+(?=postgres(?:ql)?:\/\/)|\s+/)
     .map((part) => part.trim().replace(/,$/, ""))
     .filter((part) => part !== "");
-  const fault = !urls.every((url) => POSTGRES_SCHEME.test(url))
-    ? "must be URLs such as {example}, separated by spaces or commas"
+  const fault = !urls.every(isOneHost)
+    ? "must be URLs of one host each, such as {example}, separated by spaces or commas"
     : new Set(urls).size < urls.length
       ? "lists a replica twice"
       : undefined;
