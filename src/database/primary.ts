@@ -30,6 +30,12 @@ type Answer = { readonly host: Host } & (
 );
 type Found = Extract<Answer, { readonly timeline: number }>;
 
+export type HostState = {
+  readonly name: string;
+  readonly timeline?: number | undefined;
+  readonly refusal?: string | undefined;
+};
+
 export type Primary = {
   /** URL of the host found last, the first until then; looks again meanwhile. For drivers that know one host. */
   readonly url: string;
@@ -42,6 +48,8 @@ export type Primary = {
   open(): Promise<{ readonly socket: Socket; readonly at: Target; readonly url: string }>;
   /** Ends a socket to `url` with FormerPrimaryError once another host is promoted. */
   hold(socket: Socket): void;
+  /** What each host says now, in the order of the URL: its timeline where it takes writes, or why it takes none. */
+  ask(): Promise<readonly HostState[]>;
   /**
    * Calls `onChange` with a sentence for an operator when the host changes, or several take writes.
    * @returns how to end that
@@ -167,6 +175,11 @@ const createPrimary = (hosts: readonly Host[]): Primary => {
       return { socket, at: host.target, url: host.url };
     },
     hold: (socket) => hold(socket, current?.timeline ?? 0),
+    ask: async () => {
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const answers = await Promise.all(hosts.map((host) => answerOf(host, signal)));
+      return answers.map(({ host: { name }, timeline, refusal }) => ({ name, timeline, refusal }));
+    },
     watch: (onChange) => {
       listeners.add(onChange);
       return () => listeners.delete(onChange);

@@ -295,6 +295,8 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
         connection: connection(),
         prefix: REDIS_PREFIX,
         concurrency,
+        // After a refused connection; 15 s by default.
+        runRetryDelay: REST_MS,
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
         ...(lostAfterMs !== undefined && {

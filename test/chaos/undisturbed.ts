@@ -5,7 +5,7 @@ import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { contentsOf } from "../log/contents.ts";
 import { freshDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
-import { runProgram, temporaryFolder } from "../service/process.ts";
+import { runProgram, type Settings, temporaryFolder } from "../service/process.ts";
 import type { Told } from "./answers.ts";
 import type { World } from "./world.ts";
 
@@ -35,7 +35,12 @@ const falseAnswers = async (database: Database, told: readonly Told[]) => {
 
 /** What the disturbed service has, and what another one reads from the ledger's last checkpoint down. */
 export const bothReadings = async (
-  { settings, database, ledger, answers }: World,
+  {
+    settings,
+    database,
+    ledger,
+    answers,
+  }: Pick<World, "database" | "ledger" | "answers"> & { readonly settings: Settings },
   last: bigint,
 ) => {
   await using other = await freshDatabase();

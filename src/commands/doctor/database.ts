@@ -14,6 +14,7 @@ import type { Config } from "../../settings/config.ts";
 import { withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
+import { checkHosts } from "./hosts.ts";
 
 const STATEMENT_MS = 5_000;
 
@@ -121,6 +122,7 @@ export const checkDatabase = async (
       ),
     );
   }
+  wrong.push(...(await checkHosts(database, databaseUrl)));
   wrong.push(...(await checkRoles(database, config)), ...(await tries(database)));
   const size = `${(server.bytes / (1024n * 1024n)).toString()} MiB`;
   const kind = databaseUrl === undefined ? "embedded " : "";
