@@ -102,19 +102,26 @@ const startDeployment = async () => {
     void agent.send(probe, "whitelist").then((id) => {
       request = id;
     });
+    /** When each was first seen, ms. */
+    const since = new Map<string, number>();
+    const works = {
+      register: () => marks.lowest() >= goal,
+      readers: () => answers.count() > answered,
+      accepted: () => request !== undefined,
+      "called back": () => load.called().has(`ta-${request}`),
+    };
     await until(
       "everything to work",
-      () => ({
-        lowest: marks.lowest(),
-        goal,
-        answers: answers.count() - answered,
-        request,
-        called: request !== undefined && load.called().has(`ta-${request}`),
-        log: service.printed.stderr.slice(-1_500),
-      }),
-      (seen) => seen.lowest >= goal && seen.answers > 0 && seen.called,
+      () => {
+        for (const [what, does] of Object.entries(works)) {
+          if (!since.has(what) && does()) since.set(what, Math.round(performance.now() - beganMs));
+        }
+        return [Object.fromEntries(since), service.printed.stderr.slice(-1_500)];
+      },
+      () => since.size === Object.keys(works).length,
       DRAIN_MS,
     );
+    console.info(probe, Object.fromEntries(since));
     return performance.now() - beganMs;
   };
   const all = opened.move();
@@ -134,6 +141,7 @@ test("a killed primary and a promoted standby stop readers, register and request
   const { one, two, marks, load, allWorks, service } = deployment;
   const calmMs = await allWorks("before");
   const crashed = marks.mayCrash();
+  const loggedBefore = service.printed.stderr.length;
   const beganMs = performance.now();
   await one.kill();
   await two.promote();
@@ -141,6 +149,7 @@ test("a killed primary and a promoted standby stop readers, register and request
   await allWorks("after");
   const tookMs = performance.now() - beganMs;
   crashed();
+  console.info(service.printed.stderr.slice(loggedBefore, loggedBefore + 12_000));
   console.info(
     `works ${Math.round(tookMs)} ms after the kill, promoted after ${Math.round(promotedMs)} ms; the same takes ${Math.round(calmMs)} ms undisturbed`,
   );
