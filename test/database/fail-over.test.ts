@@ -1,4 +1,4 @@
-// @module-tag thorough
+// @module-tag alone
 /** Several hosts in one URL: real servers, of which one is the primary, is killed, and comes back. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkHosts } from "../../src/commands/doctor/hosts.ts";
