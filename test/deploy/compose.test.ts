@@ -20,6 +20,7 @@ const DEPLOY = fileURLToPath(new URL("../../deploy/", import.meta.url));
 const service = z.looseObject({
   image: z.string(),
   command: z.array(z.string()).optional(),
+  profiles: z.array(z.string()).default([]),
   environment: z.record(z.string(), z.string()).default({}),
   secrets: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),
@@ -53,7 +54,14 @@ const compose = async () =>
 
 test("every service is hardened, bounded and monitored", async () => {
   const { services, networks } = await compose();
-  expect(Object.keys(services).toSorted()).toEqual(["index", "postgres", "redis", "serve"]);
+  const byProfile = Object.groupBy(Object.entries(services), ([, each]) => each.profiles.join());
+  expect(
+    Object.entries(byProfile).map(([profile, all = []]) => [profile, all.map(([name]) => name)]),
+  ).toEqual([
+    ["", ["index", "serve", "postgres", "redis"]],
+    ["backfill", ["backfill", "worker"]],
+    ["replica", ["replica"]],
+  ]);
   for (const [name, each] of Object.entries(services)) {
     expect({ name, readOnly: each.read_only, caps: each.cap_drop, opt: each.security_opt }).toEqual(
       {
@@ -68,16 +76,22 @@ test("every service is hardened, bounded and monitored", async () => {
     for (const port of each.ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   }
   expect(networks.inside?.internal).toBe(true);
-  for (const name of ["postgres", "redis"]) {
+  const users = { postgres: "postgres", replica: "postgres", redis: "redis" };
+  for (const [name, user] of Object.entries(users)) {
     expect(services[name]?.networks).toEqual(["inside"]);
-    expect(services[name]?.user).toBe(name);
+    expect(services[name]?.user).toBe(user);
   }
 });
 
 test("its processes run existing commands with existing settings", async () => {
   const { services, secrets, volumes } = await compose();
   const ours = Object.values(services).filter(({ image }) => image === "holderbook");
-  expect(ours.map(({ command }) => command)).toEqual([["index"], ["serve"]]);
+  expect(ours.map(({ command = [] }) => command.join(" "))).toEqual([
+    "index",
+    expect.stringMatching(/^backfill --from \$\{BACKFILL_FROM:-0\} --to \$\{BACKFILL_TO:-\}$/),
+    "work backfill",
+    "serve",
+  ]);
   const files = SECRETS.map(({ file: name }) => name);
   for (const { command = [], environment, healthcheck } of ours) {
     expect(command[0] !== undefined && command[0] in COMMANDS).toBe(true);
@@ -98,8 +112,8 @@ test("its processes run existing commands with existing settings", async () => {
     new Set(
       Object.values(services)
         .flatMap((each) => each[of].map((one) => one.split(":")[0]))
-        // A folder beside the file, made by up.sh.
-        .filter((name) => name !== "./config"),
+        // Folders beside the file.
+        .filter((name) => !name?.startsWith("./")),
     );
   expect(named("secrets")).toEqual(new Set(Object.keys(secrets)));
   expect(named("volumes")).toEqual(new Set(Object.keys(volumes)));
@@ -121,17 +135,27 @@ test("the secrets are made once, readable by their owner only, and accepted by t
     expect((await make()).stdout).toBe("");
     expect(await read()).toEqual(before);
     expect((await stat(join(folder, "secrets"))).mode & 0o077).toBe(0);
-    const environment = Object.fromEntries(
-      Object.entries(services.index?.environment ?? {}).map(([name, path]) => [
-        name,
-        path.replace("/run/secrets", join(folder, "secrets")),
-      ]),
-    );
-    const config = readConfig(withSecretFiles(environment));
+    const environmentOf = (name: string, given: Readonly<Record<string, string>> = {}) =>
+      Object.fromEntries(
+        Object.entries({ ...services[name]?.environment, ...given }).map(([setting, path]) => [
+          setting,
+          path.replace("/run/secrets", join(folder, "secrets")),
+        ]),
+      );
+    const config = readConfig(withSecretFiles(environmentOf("index")));
     expect(config.databaseUrl).toMatch(
       /^postgres:\/\/holderbook_service:[0-9a-f]{48}@postgres:5432\/holderbook$/,
     );
-    expect(services.serve?.secrets).not.toContain("database-url");
+    for (const name of ["serve", "worker"]) {
+      expect(services[name]?.secrets).not.toContain("database-url");
+    }
+    // As deploy/.env sets it for the profile `replica`.
+    const setting = "DATABASE_READ_URL_FILE";
+    expect(services.serve?.environment[setting]).toMatch(/^\$\{DATABASE_READ_URL_FILE:-\}$/);
+    const replica = { [setting]: "/run/secrets/database-read-url" };
+    expect(readConfig(withSecretFiles(environmentOf("serve", replica))).databaseReadUrls).toEqual([
+      config.databaseUrl?.replace("@postgres:", "@replica:"),
+    ]);
     expect(config.databaseOwnerUrl).toMatch(
       /^postgres:\/\/holderbook:[0-9a-f]{48}@postgres:5432\/holderbook$/,
     );
