@@ -63,7 +63,8 @@ const ROLE_EVENT =
 const PROGRESS = "{ checkpoint of ratePerSecond secondsLeft }";
 const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo
   rebuilding ${PROGRESS} quarantined { coinType checkpoint reason since }
-  guided { step fetched bytes objects open at last }`;
+  guided { step fetched bytes objects open at last }
+  backfill { at last ratePerSecond secondsLeft workers waitingRanges readRanges failedRanges failure }`;
 const COLUMNS = "{ name served replayed }";
 const REPLAY = `pipeline reason state begunTimestamp updatedTimestamp progress ${PROGRESS}
   comparison { checkpoint timestamp rows differences { table count rows { onlyIn key ${COLUMNS} columns ${COLUMNS} } } }`;

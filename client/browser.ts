@@ -8,6 +8,7 @@ export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-js
 export { inTokens } from "./in-tokens.ts";
 export type {
   At,
+  BackfillProgress,
   Balance,
   BalanceChange,
   Book,
@@ -15,6 +16,7 @@ export type {
   CapTableRow,
   CountedToken,
   Grant,
+  GuidedProgress,
   Hold,
   Holder,
   HolderEvent,

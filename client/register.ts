@@ -68,6 +68,8 @@ export type PipelineStatus = {
   readonly quarantined: readonly QuarantinedCoin[];
   /** Guided reading of the log under way, the same for all pipelines; null when none runs. */
   readonly guided: GuidedProgress | null;
+  /** Backfill by many workers, the same for all pipelines; null when none runs. */
+  readonly backfill: BackfillProgress | null;
 };
 
 /** Guided reading finds all checkpoints of a range before it appends any. */
@@ -83,6 +85,26 @@ export type GuidedProgress = {
   readonly at: bigint | null;
   /** Last checkpoint of the range. */
   readonly last: bigint;
+};
+
+/** Workers read ranges ahead of the log, and one process appends them in order. */
+export type BackfillProgress = {
+  /** Last checkpoint in the log; null before the first. */
+  readonly at: bigint | null;
+  /** Last checkpoint of the backfill. */
+  readonly last: bigint;
+  /** Checkpoints appended a second; 0 before the first. */
+  readonly ratePerSecond: number;
+  /** Null while the rate is 0. */
+  readonly secondsLeft: number | null;
+  /** Workers that read a range in the last minute. */
+  readonly workers: number;
+  readonly waitingRanges: number;
+  /** Read, and not appended yet. */
+  readonly readRanges: number;
+  /** Waiting ones whose last reading failed, and the first one's reason. */
+  readonly failedRanges: number;
+  readonly failure: string | null;
 };
 
 /** What is shown about missing changes of a token. */

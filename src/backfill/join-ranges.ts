@@ -22,7 +22,6 @@ import {
   planRanges,
   RANGE_CHANNEL,
   rangeAt,
-  rangesProgress,
   readAgainFrom,
   reviseRanges,
   unreadRanges,
@@ -32,6 +31,7 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { createWaker } from "../waiting/waker.ts";
 import { unpackRange } from "./range-content.ts";
 import type { ReadRange } from "./read-range.ts";
+import { paceFrom, progressOf } from "./show-progress.ts";
 
 /** Name of the queue. */
 export const BACKFILL_QUEUE = "backfill";
@@ -63,13 +63,11 @@ class RangeRefusedError extends Error {
 /** Failures of one range after which the reader reports it. */
 const MOST_FAILURES = 3;
 
-/** Workers take a few seconds to start. */
-const QUIET_MS = 15_000;
-
 /** Appends what workers read up to `last`, which the reader must have been given. */
-export const joinRanges =
-  (joining: Joining): Guide =>
-  async (from, signal) => {
+export const joinRanges = (joining: Joining): Guide => {
+  // Kept over retries.
+  let rateAt: ReturnType<typeof paceFrom> | undefined;
+  return async (from, signal) => {
     const { log, database, on, last } = from;
     if (last === undefined) throw new Error("a backfill needs its last checkpoint");
     const { nextCheckpoint: next } = await log.highWater();
@@ -79,7 +77,8 @@ export const joinRanges =
     const joiner = createJoiner(from, during.signal);
     const changed = createWaker();
     database.listen(RANGE_CHANNEL, () => changed.wake(), during.signal);
-    const show = shownProgress(from);
+    rateAt ??= paceFrom(next, performance.now());
+    const show = progressOf(from, { last, rateAt });
     let wokenMs = Number.NEGATIVE_INFINITY;
     for (let due = next; due <= last; ) {
       signal.throwIfAborted();
@@ -87,34 +86,13 @@ export const joinRanges =
       const planned = await plan(on, { due, last }, joining);
       if (planned || performance.now() - wokenMs > joining.wakeEveryMs) {
         await wake(database.sql, joining);
-        await show();
+        await show(due);
         wokenMs = performance.now();
       }
       const joined = await joiner.join(due);
       if (joined === null) await changed.since(mark, joining.wakeEveryMs, signal);
       else due = joined + 1n;
     }
-  };
-
-/** Says once that nothing reads; keeps the figures. */
-const shownProgress = ({ database, telemetry, onNews, onNotice }: GuideFrom) => {
-  const beganMs = performance.now();
-  let [isQuiet, reason] = [true, ""];
-  return async (): Promise<void> => {
-    const progress = await rangesProgress(database.sql);
-    if (progress === null) return;
-    const { planned, read, failed, failure, workers } = progress;
-    const { figures } = telemetry;
-    figures.set("holderbook_backfill_ranges", { state: "waiting" }, planned - read - failed);
-    figures.set("holderbook_backfill_ranges", { state: "read" }, read);
-    figures.set("holderbook_backfill_ranges", { state: "failed" }, failed);
-    figures.set("holderbook_backfill_workers", {}, workers);
-    if (workers === 0 && isQuiet && performance.now() - beganMs > QUIET_MS) {
-      isQuiet = false;
-      onNews("no worker reads the ranges of this backfill: run `holderbook work backfill`");
-    }
-    if (failure !== null && failure !== reason) onNotice(`a range could not be read: ${failure}`);
-    reason = failure ?? "";
   };
 };
 

@@ -153,13 +153,13 @@ const indexUpTo = async (options: IndexOptions) => {
       ? undefined
       : (await import("../service/backfill.ts")).openJoining(config, logger, storage, range);
   const line = progressLine(logger, progressTerminal(config));
-  const { ended, guided: progress } = startIndexing({
+  const { ended, bulk } = startIndexing({
     ...runtime,
     ...{ config, storage, ledger, firstCheckpoint, last, pipelines, guide: joining?.guide },
     retryForMs: last === undefined ? undefined : (retryFor ?? RETRY_FOR_MS),
     onProgress: line.report,
   });
-  notes.watchGuided(progress);
+  notes.watchBulk(bulk);
   try {
     const { failures } = await ended;
     line.clear();

@@ -1,8 +1,9 @@
 /** Progress of catching up: a redrawn line on a terminal, log lines elsewhere. */
-import type { GuidedProgress, ReaderState } from "../ledger/reading/progress.ts";
-import type { GuidedReading } from "../log/process-notes.ts";
+import type { ReaderState } from "../ledger/reading/progress.ts";
+import { type BulkProgress, bulkLines } from "../log/bulk-progress.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
+import { duration } from "../values/seconds.ts";
 
 export type CatchUp = {
   /** `opening` and `standby` read nothing: there is no progress to show. */
@@ -16,9 +17,7 @@ export type CatchUp = {
   readonly lag: bigint | null;
   /** Time to the tip at this rate; null when unknown or there. */
   readonly etaSeconds: number | null;
-  /** While a range is read guided. */
-  readonly guided?: GuidedProgress | null | undefined;
-};
+} & Partial<BulkProgress>;
 
 /** Catching up starts at this many checkpoints behind the tip. */
 const BEHIND = 20n;
@@ -75,17 +74,13 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
       if (behind && Date.now() - shownAt < pause) return;
       behind = true;
       shownAt = Date.now();
-      if (terminal) draw(now.guided ? guidedLineOf(now.guided) : lineOf(now));
-      else if (now.guided) {
-        const { step, fetched, bytes, objects, open, at, last } = now.guided;
-        logger.info(
-          {
-            ...{ step, fetched, objects, open, mib: Math.round(bytes / MIB) },
-            ...{ checkpoint: at === null ? null : String(at), of: String(last) },
-          },
-          "reading guided",
-        );
-      } else {
+      const { guided = null, backfill = null } = now;
+      if (terminal) {
+        const bulk = bulkLines({ guided, backfill }).map((line) => line.join(": "));
+        draw(bulk.length > 0 ? bulk.join(" · ") : lineOf(now));
+      } else if (guided !== null) logger.info(guided, "reading guided");
+      else if (backfill !== null) logger.info(backfill, "appending what workers read");
+      else {
         logger.info(
           {
             checkpoint: reachedBy(now),
@@ -106,24 +101,6 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
 /** Last read checkpoint, decimal; null before the first. */
 const reachedBy = ({ next }: CatchUp): string | null => (next === 0n ? null : String(next - 1n));
 
-const MIB = 1024 * 1024;
-
-export const guidedLineOf = ({
-  step,
-  fetched,
-  bytes,
-  objects,
-  open,
-  at,
-  last,
-}: GuidedProgress | GuidedReading): string =>
-  [
-    `guided: ${step}`,
-    `${fetched.toLocaleString("en")} checkpoints, ${Math.round(bytes / MIB).toLocaleString("en")} MiB`,
-    `${objects.toLocaleString("en")} objects, ${open.toLocaleString("en")} with a gap`,
-    `at ${at ?? "none"} of ${last}`,
-  ].join(" · ");
-
 const lineOf = (now: CatchUp) => {
   const { tip, checkpointsPerSecond, factsPerSecond, lag, etaSeconds } = now;
   return [
@@ -133,20 +110,4 @@ const lineOf = (now: CatchUp) => {
     `lag ${lag?.toLocaleString("en") ?? "?"}`,
     `ETA ${etaSeconds === null ? "unknown" : duration(etaSeconds)}`,
   ].join(" · ");
-};
-
-/** `3d 4h`, `12m 5s`, `8s` */
-export const duration = (seconds: number): string => {
-  const parts: readonly (readonly [number, string])[] = [
-    [Math.floor(seconds / 86_400), "d"],
-    [Math.floor(seconds / 3_600) % 24, "h"],
-    [Math.floor(seconds / 60) % 60, "m"],
-    [Math.floor(seconds) % 60, "s"],
-  ];
-  const first = parts.findIndex(([count]) => count > 0);
-  if (first === -1) return "0s";
-  return parts
-    .slice(first, first + 2)
-    .map(([count, unit]) => `${count}${unit}`)
-    .join(" ");
 };

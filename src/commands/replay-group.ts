@@ -27,10 +27,11 @@ import {
   type ReplayPlace,
   tableNames,
 } from "../pipelines/replay/tables.ts";
+import { duration } from "../values/seconds.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { OpenDatabase } from "./open-database.ts";
 import { printMessages } from "./output.ts";
-import { duration, progressTerminal, redrawnLine } from "./progress-line.ts";
+import { progressTerminal, redrawnLine } from "./progress-line.ts";
 
 type Named = readonly Pick<Pipeline, "name">[];
 

@@ -46,7 +46,7 @@ export const startCommand = () =>
     });
     const { firstCheckpoint } = ledger;
     const indexing = startIndexing({ ...indexed, firstCheckpoint, onProgress: line.report });
-    notes.watchGuided(indexing.guided);
+    notes.watchBulk(indexing.bulk);
     try {
       // Another chain's log must not be served as this one's.
       await indexing.opened;

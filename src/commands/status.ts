@@ -1,7 +1,12 @@
 import { Command } from "commander";
+import {
+  type BackfillRanges,
+  type BulkProgress,
+  bulkLines,
+  rangesLines,
+} from "../log/bulk-progress.ts";
 import { stagedSoFar } from "../log/guided.ts";
-import type { GuidedReading } from "../log/process-notes.ts";
-import { type RangesProgress, rangesProgress } from "../log/ranges.ts";
+import { backfillRanges } from "../log/ranges.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { type HeldIn, inQuarantine } from "../projections/held-coins.ts";
 import { readMeta } from "../projections/meta.ts";
@@ -9,10 +14,9 @@ import { readWatermarks, type Watermark } from "../projections/read-watermarks.t
 import { type ReplayStatus, readReplays, secondsLeft } from "../projections/replays.ts";
 import { type Hold, heldToken, holdsOf } from "../transfers/holds.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
-import { ageSeconds } from "../values/seconds.ts";
+import { ageSeconds, duration } from "../values/seconds.ts";
 import { openDatabase } from "./open-database.ts";
 import { printJson, printLines } from "./output.ts";
-import { duration, guidedLineOf } from "./progress-line.ts";
 
 /** `holderbook status`: progress of the log and each pipeline, from the database. */
 export const statusCommand = () =>
@@ -26,7 +30,7 @@ export const statusCommand = () =>
       const holds = await holdsOf(storage.read.db);
       const { isGuided, completeThrough } = await readMeta(storage.read.db);
       const staged = await stagedSoFar({ sql: storage.read.sql });
-      const ranges = await rangesProgress(storage.read.sql);
+      const ranges = await backfillRanges(storage.read.sql);
       const rows = [
         {
           ...row({ ...log, pipeline: "log" }, log.next),
@@ -34,8 +38,7 @@ export const statusCommand = () =>
             readFrom: "GUIDED",
             completeThrough: completeThrough?.toString() ?? null,
           }),
-          ...guidedMember(staged, log.guided),
-          ...(ranges !== null && { backfill: ranges }),
+          ...bulkMembers(staged, ranges, log),
           ...(incomplete.length > 0 && { incomplete: incomplete.map(heldMember) }),
         },
         ...pipelines.map((mark) => ({
@@ -54,8 +57,8 @@ export const statusCommand = () =>
           ...table(rows),
           ...(isGuided ? [guidedLine(completeThrough)] : []),
           ...(staged === null ? [] : [stagedLine(staged)]),
-          ...(log.guided === null ? [] : [guidedLineOf(log.guided)]),
-          ...(ranges === null ? [] : rangesLines(ranges)),
+          ...bulkLines(log).map((line) => line.join(": ")),
+          ...(ranges === null || log.backfill !== null ? [] : leftLines(ranges)),
           ...replays.map(replayLine),
           ...quarantineLines(held),
           ...incompleteLines(incomplete),
@@ -65,21 +68,28 @@ export const statusCommand = () =>
 
 type Staged = NonNullable<Awaited<ReturnType<typeof stagedSoFar>>>;
 
-/** What guided reading adds to the log's row until its range is appended. */
-const guidedMember = (staged: Staged | null, running: GuidedReading | null) =>
-  (staged !== null || running !== null) && {
+/** What the reading of a far range adds to the log's row until it is appended. */
+const bulkMembers = (
+  staged: Staged | null,
+  ranges: BackfillRanges | null,
+  { guided, backfill }: BulkProgress,
+) => ({
+  ...((staged !== null || guided !== null) && {
     guided: {
       ...(staged !== null && { found: `${staged.count}`, upTo: `${staged.last}` }),
-      ...running,
+      ...guided,
     },
-  };
+  }),
+  ...((ranges !== null || backfill !== null) && { backfill: backfill ?? ranges }),
+});
 
 const stagedLine = ({ count, last }: Staged): string =>
   `guided reading: ${count.toLocaleString("en")} checkpoints found up to ${last}, not in the log yet`;
 
-const rangesLines = ({ planned, read, workers, failed, failure }: RangesProgress) => [
-  `backfill: ${planned} ranges planned, ${read} of them read and not in the log yet; ${workers} workers in the last minute`,
-  ...(failure === null ? [] : [`${failed} ranges failed; ${failure}`]),
+/** Of a backfill that no process appends. */
+const leftLines = (ranges: BackfillRanges): readonly string[] => [
+  "Backfill: interrupted; run `holderbook backfill` again",
+  ...rangesLines(ranges).map((line) => line.join(": ")),
 ];
 
 /** The members that a replay adds to its pipeline's row. */

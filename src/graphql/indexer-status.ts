@@ -1,6 +1,9 @@
 /** How far each pipeline is, and the digest of its rows: `indexerStatus`, `pipelineDigest`. */
 
-import type { GuidedReading } from "../log/process-notes.ts";
+import type {
+  BackfillProgress as Backfill,
+  GuidedProgress as Guided,
+} from "../log/bulk-progress.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { type HeldIn, MOST_HELD } from "../projections/held-coins.ts";
@@ -10,7 +13,7 @@ import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { show } from "./input.ts";
 import { asOfIn } from "./past.ts";
-import { ReplayProgress } from "./replays.ts";
+import { MOST_SECONDS, ReplayProgress } from "./replays.ts";
 import { subscriberOf } from "./streams/subscription.ts";
 
 /**
@@ -34,7 +37,7 @@ const QuarantinedCoin = builder.objectRef<HeldIn>("QuarantinedCoin").implement({
   }),
 });
 
-const GuidedProgress = builder.objectRef<GuidedReading>("GuidedProgress").implement({
+const GuidedProgress = builder.objectRef<Guided>("GuidedProgress").implement({
   description:
     "Guided reading of a range of the log: it finds all checkpoints that concern the contract before it appends any.",
   fields: (t) => ({
@@ -53,6 +56,40 @@ const GuidedProgress = builder.objectRef<GuidedReading>("GuidedProgress").implem
       description: "Checkpoint fetched last, decimal; null before the first.",
     }),
     last: t.exposeString("last", { description: "Last checkpoint of the range, decimal." }),
+  }),
+});
+
+const BackfillProgress = builder.objectRef<Backfill>("BackfillProgress").implement({
+  description:
+    "A backfill that is divided among workers: they read ranges ahead of the log, and one process appends them in order.",
+  fields: (t) => ({
+    at: t.exposeString("at", {
+      nullable: true,
+      description: "Last checkpoint in the log, decimal; null before the first.",
+    }),
+    last: t.exposeString("last", { description: "Last checkpoint of the backfill, decimal." }),
+    ratePerSecond: t.exposeFloat("ratePerSecond", {
+      description: "Checkpoints appended a second, over five minutes at most; 0 before the first.",
+    }),
+    secondsLeft: t.int({
+      nullable: true,
+      description: "Whole seconds until it is done at this rate; null while the rate is 0.",
+      resolve: ({ secondsLeft }) => secondsLeft && Math.min(MOST_SECONDS, secondsLeft),
+    }),
+    workers: t.exposeInt("workers", {
+      description: "Workers that read a range in the last minute.",
+    }),
+    waitingRanges: t.exposeInt("waitingRanges", {
+      description: "Ranges that are planned and wait for a worker, or are being read.",
+    }),
+    readRanges: t.exposeInt("readRanges", { description: "Ranges read and not appended yet." }),
+    failedRanges: t.exposeInt("failedRanges", {
+      description: "Waiting ranges whose last reading failed; they are read again.",
+    }),
+    failure: t.exposeString("failure", {
+      nullable: true,
+      description: "The first one's checkpoint and reason; null without one.",
+    }),
   }),
 });
 
@@ -117,6 +154,14 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
         "Guided reading of the log under way, as its process reported in the last seconds: the same for all " +
         "pipelines, which wait for what it appends. Null when none runs.",
       resolve: ({ guided }) => guided,
+    }),
+    backfill: t.field({
+      type: BackfillProgress,
+      nullable: true,
+      description:
+        "Backfill by many workers, as the process that appends reported in the last seconds: the same for all " +
+        "pipelines. Null when none runs.",
+      resolve: ({ backfill }) => backfill,
     }),
     ageSeconds: t.int({
       description:

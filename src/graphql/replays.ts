@@ -12,7 +12,7 @@ import {
 import { builder } from "./builder.ts";
 
 /** Largest Int. */
-const MOST_SECONDS = 2_147_483_647;
+export const MOST_SECONDS = 2_147_483_647;
 
 export const ReplayProgress = builder.objectRef<Rebuilding>("ReplayProgress").implement({
   description:

@@ -1,10 +1,16 @@
 /** State of indexing processes (`process_notes`): liveness, and what is not shown elsewhere. */
 import { z } from "zod";
 import type { Db, Sql } from "../database/connect.ts";
+import {
+  type BackfillProgress,
+  type BulkProgress,
+  type GuidedProgress,
+  NO_BULK,
+} from "./bulk-progress.ts";
 
 const decimal = z.string().regex(/^\d+$/);
 
-const guidedReading = z.object({
+const guided = z.object({
   step: z.string(),
   fetched: z.number(),
   bytes: z.number(),
@@ -12,10 +18,25 @@ const guidedReading = z.object({
   open: z.number(),
   at: decimal.nullable(),
   last: decimal,
-});
+}) satisfies z.ZodType<GuidedProgress>;
 
-/** As `GuidedProgress` of the reader; checkpoints are decimal. */
-export type GuidedReading = Readonly<z.infer<typeof guidedReading>>;
+const backfill = z.object({
+  at: decimal.nullable(),
+  last: decimal,
+  ratePerSecond: z.number(),
+  secondsLeft: z.number().nullable(),
+  waitingRanges: z.number(),
+  readRanges: z.number(),
+  failedRanges: z.number(),
+  failure: z.string().nullable(),
+  workers: z.number(),
+}) satisfies z.ZodType<BackfillProgress>;
+
+/** Lenient, as `said` is. */
+const bulk = z.object({
+  guided: guided.nullable().catch(null),
+  backfill: backfill.nullable().catch(null),
+}) satisfies z.ZodType<BulkProgress>;
 
 /** Lenient: another version may say more or less. */
 const said = z.object({
@@ -34,8 +55,7 @@ const said = z.object({
    * Why the deployment's key signs nothing, and since when by its own clock; null while it signs.
    */
   signing: z.object({ reason: z.string(), sinceMs: z.number() }).nullable().catch(null),
-  /** What guided reading has done; null while it does not run. */
-  guided: guidedReading.nullable().catch(null),
+  ...bulk.shape,
 });
 
 export type ProcessState = Readonly<z.infer<typeof said>>;
@@ -65,15 +85,16 @@ export const noteProcess = async (
 /** After this long without a note its process is gone, or hangs. */
 const FRESH = "15 seconds";
 
-/** SQL of a text: guided reading under way in any process, see `guidedIn`. */
-export const GUIDED_NOW = `
-  (select said ->> 'guided' from public.process_notes
-   where said ->> 'guided' is not null and written_at > clock_timestamp() - interval '${FRESH}'
+/** SQL of a text: reading of a far range under way in any process, see `bulkIn`. */
+export const BULK_NOW = `
+  (select said::text from public.process_notes
+   where coalesce(said ->> 'guided', said ->> 'backfill') is not null
+     and written_at > clock_timestamp() - interval '${FRESH}'
    order by written_at desc limit 1)`;
 
-/** @param text as `GUIDED_NOW` gives it; of another version it may say nothing */
-export const guidedIn = (text: string | null): GuidedReading | null =>
-  text === null ? null : (guidedReading.safeParse(JSON.parse(text)).data ?? null);
+/** @param text as `BULK_NOW` gives it; of another version it may say nothing */
+export const bulkIn = (text: string | null): BulkProgress =>
+  text === null ? NO_BULK : bulk.parse(JSON.parse(text));
 
 export const forgetProcess = async (sql: Sql, id: string): Promise<void> => {
   await sql`delete from process_notes where id = ${id}`;

@@ -4,6 +4,7 @@
  */
 import { bigints } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
+import type { BackfillRanges } from "./bulk-progress.ts";
 
 /** Checkpoints, bounds included. */
 export type CheckpointSpan = { readonly first: bigint; readonly last: bigint };
@@ -128,27 +129,15 @@ export const rangeAt = async (
   return row ?? null;
 };
 
-/** Progress of a backfill, for people. */
-export type RangesProgress = {
-  /** Ranges planned, and those of them that wait for being appended. */
-  readonly planned: number;
-  readonly read: number;
-  /** Workers that read a range in the last minute. */
-  readonly workers: number;
-  /** Ranges whose last reading failed, and the first one's reason. */
-  readonly failed: number;
-  readonly failure: string | null;
-};
-
 /** Null when no backfill is under way. */
-export const rangesProgress = async (sql: Sql): Promise<RangesProgress | null> => {
-  const [row] = await sql<RangesProgress[]>`
-    select count(*)::int4 as planned, count(content)::int4 as read,
+export const backfillRanges = async (sql: Sql): Promise<BackfillRanges | null> => {
+  const [row] = await sql<BackfillRanges[]>`
+    select (count(*) - count(content))::int4 as "waitingRanges", count(content)::int4 as "readRanges",
            count(distinct worker) filter (
              where content is not null and changed_at > clock_timestamp() - interval '1 minute')::int4 as workers,
-           count(*) filter (where failures > 0 and content is null)::int4 as failed,
+           count(*) filter (where failures > 0 and content is null)::int4 as "failedRanges",
            (array_agg('checkpoint ' || first_checkpoint || ': ' || failure order by first_checkpoint)
              filter (where failures > 0 and content is null))[1] as failure
     from backfill_ranges`;
-  return row === undefined || row.planned === 0 ? null : row;
+  return row === undefined || row.waitingRanges + row.readRanges === 0 ? null : row;
 };

@@ -1,7 +1,8 @@
 /** Reads the progress of the log and the pipelines. */
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
-import { GUIDED_NOW, type GuidedReading, guidedIn } from "../log/process-notes.ts";
+import type { BulkProgress } from "../log/bulk-progress.ts";
+import { BULK_NOW, bulkIn } from "../log/process-notes.ts";
 import { logHighWater } from "../log/tables.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
 import { type HeldIn, heldIn, heldInPipeline } from "./held-coins.ts";
@@ -27,10 +28,10 @@ type Row = {
   readonly rebuilding: string | null;
   /** Of the log alone. */
   readonly incomplete: string | null;
-  readonly guided: string | null;
+  readonly bulk: string | null;
 };
 
-/** A pipeline's progress, for `indexerStatus` and the health report. */
+/** A pipeline's progress, for `indexerStatus` and the health report; that of a far range is the log's. */
 export type Watermark = {
   readonly pipeline: string;
   readonly next: bigint | null;
@@ -45,9 +46,7 @@ export type Watermark = {
   readonly quarantined: readonly HeldIn[];
   /** Progress of a replay beside the served rows; null when none runs. */
   readonly rebuilding: Rebuilding | null;
-  /** Guided reading under way; the same for all pipelines. */
-  readonly guided: GuidedReading | null;
-};
+} & BulkProgress;
 
 /** Before a pipeline's name: progress of its replay. */
 const REPLAY = "replay ";
@@ -58,7 +57,7 @@ const REPLAY = "replay ";
  */
 const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
-    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as held, null as rebuilding, ${INCOMPLETE_HELD}::text as incomplete, ${GUIDED_NOW} as guided from ${getTableName(logHighWater)}`,
+    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as held, null as rebuilding, ${INCOMPLETE_HELD}::text as incomplete, ${BULK_NOW} as bulk from ${getTableName(logHighWater)}`,
   ]
     .concat(
       pipelines.map(
@@ -90,7 +89,7 @@ export const readWatermarks = async (
   const text = statements.get(pipelines) ?? statementFor(pipelines);
   statements.set(pipelines, text);
   const found = new Map((await read<Row>(on, text, [])).map((row) => [row.name, row]));
-  const { incomplete = null, guided = null } = found.get("") ?? {};
+  const { incomplete = null, bulk = null } = found.get("") ?? {};
   const watermark = (pipeline: string): Watermark => {
     const row = found.get(pipeline);
     return {
@@ -102,7 +101,7 @@ export const readWatermarks = async (
       digest: row === undefined ? null : digestIn(row),
       quarantined: heldInPipeline(pipeline, heldIn(row?.held ?? null)),
       rebuilding: rebuildingIn(found.get(`${REPLAY}${pipeline}`)?.rebuilding ?? null),
-      guided: guidedIn(guided),
+      ...bulkIn(bulk),
     };
   };
   return {

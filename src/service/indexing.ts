@@ -2,10 +2,10 @@
 
 import type { Database } from "../database/connect.ts";
 import type { Trouble } from "../http/health/progress.ts";
-import type { GuidedProgress } from "../ledger/reading/progress.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { type Guide, type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
 import { hasGuided } from "../log/between.ts";
+import { type BulkProgress, NO_BULK } from "../log/bulk-progress.ts";
 import { createFeed } from "../log/feed.ts";
 import { factSource } from "../log/log.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -45,8 +45,8 @@ type IndexingSettings = {
 export type Indexing = {
   /** The part of `/health` that is not in the database. */
   readonly local: () => LocalProgress;
-  /** What guided reading has done; null while it does not run. */
-  readonly guided: () => GuidedProgress | null;
+  /** How far the reading of a far range is. */
+  readonly bulk: () => BulkProgress;
   /** Resolves once the log is open; rejects when it belongs to another chain. */
   readonly opened: Promise<void>;
   /** Resolves when everything has ended, by `last` or the signal; `failures` are permanent ones. */
@@ -73,7 +73,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   opened.promise.catch(() => undefined);
 
   let tip: bigint | null = null;
-  let guided: GuidedProgress | null = null;
+  let bulk = NO_BULK;
   let readerTrouble: Trouble | undefined;
   const pipelineTroubles = new Map<string, Trouble>();
 
@@ -93,7 +93,9 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
       feed,
       bounds: { facts: config.batchFacts, bytes: config.batchBytes },
       onProgress: (progress) => {
-        ({ tip, guided } = progress);
+        const { guided, backfill } = progress;
+        ({ tip } = progress);
+        bulk = { guided, backfill };
         readerTrouble = troubleOf(progress.error, progress.state === "stopped", readerTrouble);
         if (progress.state !== "opening" && progress.state !== "stopped") opened.resolve();
         onProgress?.(progress);
@@ -172,7 +174,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   };
   return {
     local: () => ({ tip, reader: readerTrouble, pipelines: pipelineTroubles }),
-    guided: () => guided,
+    bulk: () => bulk,
     opened: opened.promise,
     ended: end(),
   };

@@ -9,7 +9,7 @@ import { isUnreachable } from "../database/database-error.ts";
 import { NO_DATABASE } from "../http/health/health.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Queues } from "../lanes/queues.ts";
-import type { GuidedProgress } from "../ledger/reading/progress.ts";
+import { type BulkProgress, NO_BULK } from "../log/bulk-progress.ts";
 import { forgetGone, forgetProcess, noteProcess, type ProcessState } from "../log/process-notes.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import { onlyPlaces } from "../values/place.ts";
@@ -24,8 +24,8 @@ export type ProcessNotes = AsyncDisposable & {
   watchQueues(queues: Queues): void;
   /** Polls why signing with the deployment's key fails; undefined while it works. */
   watchSigning(trouble: () => SignerTrouble | undefined): void;
-  /** Polls what guided reading has done; null while it does not run. */
-  watchGuided(progress: () => GuidedProgress | null): void;
+  /** Polls how far the reading of a far range is. */
+  watchBulk(progress: () => BulkProgress): void;
   /** Notes the transactions that this process's signers can pay for. */
   noteSigners(signers: ProcessState["signers"]): void;
   /** Why writes to the database fail; undefined while they work. */
@@ -54,7 +54,7 @@ export const keepProcessNotes = (
   let queues: Queues | undefined;
   let signers: ProcessState["signers"] = [];
   let signing: () => SignerTrouble | undefined = () => undefined;
-  let guided: () => GuidedProgress | null = () => null;
+  let bulk: () => BulkProgress = () => NO_BULK;
   let writtenMs = awakeMs();
   let refused: Error | undefined;
   const queueProbe = createProbe(async () => queues?.ping(), awakeMs);
@@ -68,17 +68,8 @@ export const keepProcessNotes = (
   };
 
   const note = async () => {
-    const reading = guided();
-    const state = {
-      queue: await queueState(),
-      signers,
-      signing: signing() ?? null,
-      guided: reading && {
-        ...reading,
-        at: reading.at?.toString() ?? null,
-        last: `${reading.last}`,
-      },
-    };
+    const queue = await queueState();
+    const state = { queue, signers, signing: signing() ?? null, ...bulk() };
     const beganMs = Date.now();
     const clockMs = await noteProcess(sql, own, state);
     writtenMs = awakeMs();
@@ -120,8 +111,8 @@ export const keepProcessNotes = (
     watchSigning: (given) => {
       signing = given;
     },
-    watchGuided: (given) => {
-      guided = given;
+    watchBulk: (given) => {
+      bulk = given;
     },
     noteSigners: (given) => {
       signers = given;

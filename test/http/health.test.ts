@@ -3,6 +3,7 @@ import { standstillNotes, watchHealth } from "../../src/http/health/health.ts";
 import type { HealthReport } from "../../src/http/health/report.ts";
 import { createStallWatch } from "../../src/http/health/stall-watch.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
+import { type BulkProgress, NO_BULK } from "../../src/log/bulk-progress.ts";
 import { noteProcess } from "../../src/log/process-notes.ts";
 import { noteReplay } from "../../src/pipelines/replay/progress.ts";
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
@@ -400,33 +401,44 @@ test("incomplete tokens are named with their first checkpoint and reason, and ch
   expect(await look(207)).not.toHaveProperty("incomplete");
 });
 
-test("guided reading is shown as its process reports it, and counts as progress though nothing is appended", async () => {
+test("guided reading, or a divided backfill, is shown as its process reports it, and counts as progress though nothing is appended", async () => {
   await using fresh = await freshDatabase();
   await setHighWater(fresh, 10n);
   await setWatermarks(fresh, 10n);
   const own = { id: crypto.randomUUID(), pid: 1, host: "elsewhere" };
   const guided = {
-    ...{ step: "objects", fetched: 0, bytes: 2048, objects: 7, open: 2 },
+    ...{ step: "objects", bytes: 2048, objects: 7, open: 2 },
     ...{ at: "5000", last: "90000" },
   };
-  const note = (fetched: number | null) =>
+  const backfill = {
+    ...{ at: "9", last: "90000", ratePerSecond: 12.5, secondsLeft: 7_200, workers: 3 },
+    ...{ waitingRanges: 9, failedRanges: 1, failure: "checkpoint 10: no answer" },
+  };
+  const note = (bulk: Partial<BulkProgress>) =>
     noteProcess(fresh.sql, own, {
-      ...{ queue: null, signers: [], signing: null },
-      guided: fetched === null ? null : { ...guided, fetched },
+      ...{ queue: null, signers: [], signing: null, ...NO_BULK, ...bulk },
     });
   const look = healthAt(() => ({ tip: 90_000n, pipelines: new Map() }), fresh);
-  for (const [at, fetched] of [
-    [20, 1],
-    [70, 2],
-    [120, 3],
-  ] as const) {
-    await note(fetched);
+  let at = 20;
+  for (const progress of [
+    (step: number) => ({ guided: { ...guided, fetched: step } }),
+    (step: number) => ({ backfill: { ...backfill, readRanges: step } }),
+  ]) {
+    for (const step of [1, 2, 3]) {
+      await note(progress(step));
+      const { reader } = await look(at);
+      expect(reader).toMatchObject({ state: "catching_up", ...progress(step) });
+      at += 50;
+    }
+    // It hangs: its process lives, and nothing moves.
+    await note(progress(3));
+    at += 15;
+    expect((await look(at)).reader).toMatchObject({ state: "stalled", ...progress(3) });
+    await note({});
+    at += 2;
     const { reader } = await look(at);
-    expect(reader).toMatchObject({ state: "catching_up", guided: { ...guided, fetched } });
+    expect(reader).not.toHaveProperty("guided");
+    expect(reader).not.toHaveProperty("backfill");
+    at += 2;
   }
-  // It hangs: its process lives, and nothing moves.
-  await note(3);
-  expect((await look(185)).reader).toMatchObject({ state: "stalled", guided: { fetched: 3 } });
-  await note(null);
-  expect((await look(187)).reader).not.toHaveProperty("guided");
 });

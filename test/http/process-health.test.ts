@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { watchHealth } from "../../src/http/health/health.ts";
+import { NO_BULK } from "../../src/log/bulk-progress.ts";
 import {
   forgetGone,
   forgetProcess,
@@ -15,7 +16,7 @@ import { PIPELINES } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { freshDatabase } from "../postgres.ts";
 
-const NOTHING = { queue: null, signers: [], signing: null, guided: null };
+const NOTHING = { queue: null, signers: [], signing: null, ...NO_BULK };
 const processAt = (pid: number) => ({ id: randomUUID(), pid, host: "here" });
 
 test("beside a working process a silent one is a note, and the reason of a stall", async () => {
@@ -80,7 +81,7 @@ test("without a working process the state is stalled; one that ended in order is
     queue: { backend: "redis", lostMs: 3_000 },
     signers: [],
     signing: null,
-    guided: null,
+    ...NO_BULK,
   });
   expect(await look()).toMatchObject({
     state: "ok",
@@ -91,7 +92,7 @@ test("without a working process the state is stalled; one that ended in order is
     queue: { backend: "redis", lostMs: 12_000 },
     signers: [],
     signing: null,
-    guided: null,
+    ...NO_BULK,
   });
   expect(await look()).toMatchObject({
     state: "stalled",

@@ -97,7 +97,9 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
       const guided = { step: "walking back", ...counts, at: "281004519", last };
       const own = { id: crypto.randomUUID(), pid: 1, host: "elsewhere" };
       const note = () =>
-        noteProcess(demo.database.sql, own, { queue: null, signers: [], signing: null, guided });
+        noteProcess(demo.database.sql, own, {
+          ...{ queue: null, signers: [], signing: null, guided, backfill: null },
+        });
       await note();
       // As its process does: an older note says nothing of now.
       noting = setInterval(() => void note(), 2_000);

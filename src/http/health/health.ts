@@ -191,6 +191,7 @@ const judge = (
       tip: reader.tip?.toString() ?? null,
       ...(reader.source && { source: sourceHealth(reader.source, at.stallAfterMs) }),
       ...(reader.guided && { guided: reader.guided }),
+      ...(reader.backfill && { backfill: reader.backfill }),
       ...read,
     },
     ...(parts.incomplete?.length && { incomplete: quarantinedOf(parts.incomplete) }),
@@ -260,8 +261,9 @@ const judgeReader = (
   { atMs, runMs, stallAfterMs }: At,
 ): Judgement | { readonly state: "unknown"; readonly reason: string } => {
   const goal = goalOf(reader);
-  // Guided reading appends nothing for minutes.
-  const doing = reader.guided ? JSON.stringify(reader.guided) : undefined;
+  // Neither appends anything for minutes, though it gets on.
+  const { guided = null, backfill = null } = reader;
+  const doing = JSON.stringify([guided, backfill?.readRanges]);
   const judgement = watch.judge({ ...reader, name: READER, goal, doing }, runMs);
   const sourceFault = judgeSource(reader, stallAfterMs);
   if (sourceFault !== null) return sourceFault;

@@ -1,5 +1,5 @@
 /** The readings that `/health` judges; the service takes them. */
-import type { GuidedHealth } from "./report.ts";
+import type { BulkProgress } from "../../log/bulk-progress.ts";
 
 export type Trouble = {
   /** True: needs an operator. False: retried. */
@@ -71,9 +71,7 @@ export type ReaderProgress = {
   readonly trouble?: Trouble | undefined;
   /** By the reader of any process; null before the first note. */
   readonly source?: SourceReading | null | undefined;
-  /** Guided reading under way in any process; null without. */
-  readonly guided?: GuidedHealth | null | undefined;
-};
+} & Partial<BulkProgress>;
 
 export type Progress = {
   readonly pipelines: readonly PipelineProgress[];

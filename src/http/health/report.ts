@@ -1,4 +1,5 @@
 /** The body of `/health`: types only, shared with the page. */
+import type { BackfillProgress, GuidedProgress } from "../../log/bulk-progress.ts";
 
 export type State = "ok" | "catching_up" | "stalled";
 
@@ -75,23 +76,9 @@ export type ReaderHealth = PartProgress & {
   readonly reason?: string;
   /** The reader's last note on its source, from any process; absent before the first. */
   readonly source?: SourceHealth;
-  /** Guided reading under way in any process; absent without. */
-  readonly guided?: GuidedHealth;
-};
-
-export type GuidedHealth = {
-  /** `lists`, `metadata`, `objects`, `walking back`, `newest versions` or `appending`. */
-  readonly step: string;
-  /** Checkpoints fetched, and their bytes. */
-  readonly fetched: number;
-  readonly bytes: number;
-  /** Objects met, and those whose chain of versions has a gap. */
-  readonly objects: number;
-  readonly open: number;
-  /** Checkpoint fetched last, decimal; null before the first. */
-  readonly at: string | null;
-  /** Last checkpoint of the range, decimal. */
-  readonly last: string;
+  /** Guided reading, or a backfill by many workers, under way in any process; absent without. */
+  readonly guided?: GuidedProgress;
+  readonly backfill?: BackfillProgress;
 };
 
 export type HealthReport = {

@@ -6,6 +6,7 @@
  * A restart at any moment goes on from the log and what is staged.
  */
 import type { Sql, Transactor } from "../../database/connect.ts";
+import { type GuidedProgress, NO_BULK } from "../../log/bulk-progress.ts";
 import {
   dropFoundAfter,
   emptyFound,
@@ -83,7 +84,8 @@ const readGuided = async (
   { index, concurrency, onMissing }: Omit<Guided, "above">,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { log, on, database, source, telemetry, refetches, onProgress, onNotice, onNews } = from;
+  const { log, on, database, source, telemetry, refetches, onNotice, onNews } = from;
+  const onProgress = (guided: GuidedProgress) => from.onProgress({ ...NO_BULK, guided });
   const { packages: known } = await log.highWater();
   const committees = await allCommittees(database.sql);
   const staging = logStaging(on);
@@ -141,7 +143,8 @@ const readGuided = async (
   for await (const gathered of batches) {
     await appending;
     signal.throwIfAborted();
-    onProgress({ step: "appending", ...shown, at: gathered.batch.last.sequence, last: range.last });
+    const at = `${gathered.batch.last.sequence}`;
+    onProgress({ step: "appending", ...shown, at, last: `${range.last}` });
     appending = append(from, gathered);
     appending.catch(() => undefined);
   }

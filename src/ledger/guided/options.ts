@@ -1,6 +1,6 @@
+import type { GuidedProgress } from "../../log/bulk-progress.ts";
 import type { LogCommittee } from "../../log/fact.ts";
 import type { LedgerIndex, ListedRange } from "../history/ledger-index.ts";
-import type { GuidedProgress } from "../reading/progress.ts";
 import type { Trust } from "../reading/trust.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import type { KnownObject } from "./findings.ts";

@@ -1,5 +1,5 @@
+import type { GuidedProgress } from "../../log/bulk-progress.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
-import type { GuidedProgress } from "../reading/progress.ts";
 import type { Findings } from "./findings.ts";
 
 /** Progress of discovery, as it is reported. */
@@ -18,7 +18,7 @@ export const createReport = (
   onProgress: ((progress: GuidedProgress) => void) | undefined,
 ): Report => {
   let [fetched, bytes, open] = [0, 0, 0];
-  let at: bigint | null = null;
+  let at: string | null = null;
   return {
     step: "lists",
     get fetched() {
@@ -30,13 +30,21 @@ export const createReport = (
     took: (raw) => {
       fetched += 1;
       bytes += raw.bytes.byteLength;
-      at = raw.sequence;
+      at = `${raw.sequence}`;
     },
     show() {
       if (onProgress === undefined) return;
       // Counted now and then: there may be many.
       if (fetched % 16 === 0) open = [...chains.open].filter(isTracked).length;
-      onProgress({ step: this.step, fetched, bytes, objects: chains.size, open, at, last });
+      onProgress({
+        step: this.step,
+        fetched,
+        bytes,
+        objects: chains.size,
+        open,
+        at,
+        last: `${last}`,
+      });
     },
   };
 };

@@ -1,3 +1,4 @@
+import { type BulkProgress, NO_BULK } from "../../log/bulk-progress.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
 import type { GatheredBatch } from "./gathering.ts";
 import { isOfSource } from "./source-trouble.ts";
@@ -35,26 +36,9 @@ export type ReaderProgress = {
   readonly lag: bigint | null;
   /** Seconds left at the current rate, ignoring new checkpoints; null while unknown. */
   readonly etaSeconds: number | null;
-  /** While a range is read guided, before anything of it is appended; null otherwise. */
-  readonly guided: GuidedProgress | null;
   /** Why it stopped or backs off, until it reads on. */
   readonly error: Error | null;
-};
-
-export type GuidedProgress = {
-  /** `lists`, `metadata`, `objects`, `walking back`, `newest versions`, `appending` or what it waits for. */
-  readonly step: string;
-  /** Checkpoints fetched, and their bytes. */
-  readonly fetched: number;
-  readonly bytes: number;
-  /** Objects met, and those whose chain of versions has a gap. */
-  readonly objects: number;
-  readonly open: number;
-  /** Checkpoint fetched last. */
-  readonly at: bigint | null;
-  /** Last checkpoint of the range. */
-  readonly last: bigint;
-};
+} & BulkProgress;
 
 const WINDOW_MS = 10_000;
 const SLICE_MS = 250;
@@ -70,7 +54,8 @@ export type ProgressKeeper = {
   opened(next: bigint, last: CheckpointMark | null): void;
   tip(newest: bigint): void;
   appended(gathered: GatheredBatch): void;
-  guided(progress: GuidedProgress | null): void;
+  /** A far range is being read, guided or by workers. */
+  bulk(progress: BulkProgress): void;
   now(): ReaderProgress;
 };
 
@@ -94,7 +79,7 @@ export const keepProgress = (
   let tip: bigint | null = null;
   let read = 0;
   let skipped = 0;
-  let guided: GuidedProgress | null = null;
+  let bulk = NO_BULK;
 
   const rates = () => {
     const at = clock();
@@ -119,7 +104,8 @@ export const keepProgress = (
     enter: (entered, reason) => {
       state = entered;
       enteredAt = clock();
-      guided = null;
+      // It goes on after a failure.
+      if (entered !== "backing_off" && entered !== "opening") bulk = NO_BULK;
       if (reason !== undefined) error = reason;
       // An answer of the source may still be wrong.
       else if (entered !== "opening" && !(entered === "reading" && isOfSource(error))) error = null;
@@ -151,8 +137,8 @@ export const keepProgress = (
       slice.facts += batch.facts.length;
       slice.bytes += rawBytes;
     },
-    guided: (progress) => {
-      guided = progress;
+    bulk: (progress) => {
+      bulk = progress;
     },
     now: () => {
       const measured = rates();
@@ -161,7 +147,7 @@ export const keepProgress = (
       const etaSeconds =
         left === null ? null : left === 0n ? 0 : rate === 0 ? null : Number(left) / rate;
       const counts = { read, skipped, lag: left, etaSeconds };
-      return { state, next, last, tip, ...measured, ...counts, guided, error };
+      return { state, next, last, tip, ...measured, ...counts, ...bulk, error };
     },
   };
 };

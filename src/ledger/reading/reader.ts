@@ -8,6 +8,7 @@
  */
 import { type Database, databaseRetries, type Session } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
+import type { BulkProgress } from "../../log/bulk-progress.ts";
 import type { Feed } from "../../log/feed.ts";
 import { type HighWater, readHighWater } from "../../log/high-water.ts";
 import { type Log, openLog } from "../../log/log.ts";
@@ -25,7 +26,7 @@ import type { BatchBounds, GatheredBatch } from "./gathering.ts";
 import { refusalCounter, runPass } from "./pass.ts";
 import { fillPastBlocks } from "./past-blocks.ts";
 import { fillPastInputs } from "./past-inputs.ts";
-import { type GuidedProgress, keepProgress, type ReaderProgress } from "./progress.ts";
+import { keepProgress, type ReaderProgress } from "./progress.ts";
 import { openProving, type Verification } from "./proving.ts";
 import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
 import { createDoubts, isOfSource } from "./source-trouble.ts";
@@ -78,7 +79,7 @@ export type GuideFrom = {
   readonly feed: Pick<Feed, "push"> | undefined;
   readonly telemetry: Telemetry;
   readonly appended: (gathered: GatheredBatch) => void;
-  readonly onProgress: (progress: GuidedProgress) => void;
+  readonly onProgress: (progress: BulkProgress) => void;
   readonly onNotice: (message: string) => void;
   readonly onNews: (message: string) => void;
 };
@@ -280,8 +281,8 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       ...{ database, source, log, on: lock.session, last, verification, bounds, telemetry },
       ...{ appended, feed: options.feed, refetches: waits.refetches, onNotice },
       onNews: options.onNews ?? (() => {}),
-      onProgress: (guided) => {
-        progress.guided(guided);
+      onProgress: (bulk) => {
+        progress.bulk(bulk);
         show();
       },
     },

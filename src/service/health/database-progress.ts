@@ -30,6 +30,7 @@ export const databaseProgress =
         trouble: here?.reader,
         source,
         guided: log.guided,
+        backfill: log.backfill,
       },
       incomplete,
       process: here?.process,

@@ -49,6 +49,14 @@ export const LEDGERS = {
       ["state"],
     ),
     holderbook_backfill_workers: gauge("workers", "Workers that read a range in the last minute"),
+    holderbook_backfill_checkpoints_per_second: gauge(
+      "checkpoints",
+      "Checkpoints that a backfill by many workers appends a second, over five minutes at most",
+    ),
+    holderbook_backfill_left_seconds: gauge(
+      "seconds",
+      "Time left of a backfill by many workers at this rate; infinite while it appends nothing",
+    ),
   },
   pipelines: {
     holderbook_pipeline_checkpoint: known("checkpoint", "Last checkpoint of a pipeline", [

@@ -1,5 +1,6 @@
 /** What is beside the pipelines: reader and source, verification, queues, EVM chains. */
 import type { ReactNode } from "react";
+import { bulkLines } from "../../../../src/log/bulk-progress.ts";
 import { Badge, Card, type Tone } from "../../blocks/blocks.tsx";
 import { ask, graph } from "../../data/ask.ts";
 import type { Health } from "../../data/health.ts";
@@ -43,7 +44,7 @@ const Part = ({
         {lines.map(([name, value]) => (
           <div key={name} className="flex items-baseline justify-between gap-4 py-1.5">
             <dt className="text-muted">{name}</dt>
-            <dd className="figures text-right">{value}</dd>
+            <dd className="figures wrap-anywhere text-right">{value}</dd>
           </div>
         ))}
       </dl>
@@ -64,7 +65,15 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
     refetchInterval: again(REFRESH_MS),
   });
   const { readFrom, completeThrough = null } = reading.data?._meta ?? {};
-  const { checkpoint, tip, lagCheckpoints: lag, state, source, guided } = reader;
+  const {
+    checkpoint,
+    tip,
+    lagCheckpoints: lag,
+    state,
+    source,
+    guided = null,
+    backfill = null,
+  } = reader;
   const read = useMoved(checkpoint);
   const chain = useMoved(tip);
   const left = secondsLeft(lag, rateOver(read, 60_000), rateOver(chain, 60_000));
@@ -73,14 +82,9 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
       title="Reader and source"
       state={state}
       lines={[
-        [
-          "Source",
-          <span key="source" className="wrap-anywhere">
-            {source?.source ?? "not reported yet"}
-          </span>,
-        ],
+        ["Source", source?.source ?? "not reported yet"],
         ["In the log through", numberText(checkpoint)],
-        ...(guided === undefined ? [] : guidedLines(guided)),
+        ...bulkLines({ guided, backfill }),
         ...(readFrom === "GUIDED"
           ? ([
               ["Read", "guided: checkpoints that concern the contract"],
@@ -94,24 +98,6 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
     />
   );
 };
-
-/** Of guided reading, until its range is in the log. */
-const guidedLines = ({
-  step,
-  fetched,
-  bytes,
-  objects,
-  open,
-  at,
-  last,
-}: NonNullable<Health["reader"]["guided"]>) =>
-  [
-    ["Guided reading", `${step}, at ${numberText(at)} of ${countText(last)}`],
-    ["Found so far", `${countText(fetched)} checkpoints, ${mebibytes(bytes)} MiB`],
-    ["Objects followed", `${countText(objects)}, ${countText(open)} with a gap`],
-  ] as const;
-
-const mebibytes = (bytes: number): string => countText(Math.round(bytes / 1024 / 1024));
 
 /** When a backlog is worked off. */
 export const leftText = (state: string, secondsLeft: number | null, none: string): string =>
