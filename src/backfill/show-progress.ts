@@ -1,7 +1,7 @@
 /** How far a divided backfill is: for the operator, metrics, and the note of its process. */
 import type { GuideFrom } from "../ledger/reading/reader.ts";
-import { NO_BULK } from "../log/bulk-progress.ts";
-import { backfillRanges } from "../log/ranges.ts";
+import { rangesAhead } from "../log/ranges.ts";
+import { NO_BULK } from "../values/bulk-progress.ts";
 
 /** Workers take a few seconds to start. */
 const QUIET_MS = 15_000;
@@ -22,7 +22,7 @@ export const progressOf = (
   const beganMs = performance.now();
   let [isQuiet, reason] = [true, ""];
   return async (due: bigint): Promise<void> => {
-    const ranges = await backfillRanges(database.sql);
+    const ranges = await rangesAhead(database.sql);
     if (ranges === null) return;
     const { waitingRanges, readRanges, failedRanges, failure, workers } = ranges;
     const ratePerSecond = rateAt(due, performance.now());

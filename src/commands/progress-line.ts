@@ -1,8 +1,8 @@
 /** Progress of catching up: a redrawn line on a terminal, log lines elsewhere. */
 import type { ReaderState } from "../ledger/reading/progress.ts";
-import { type BulkProgress, bulkLines } from "../log/bulk-progress.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
+import { type BulkProgress, bulkLines } from "../values/bulk-progress.ts";
 import { duration } from "../values/seconds.ts";
 
 export type CatchUp = {

@@ -1,12 +1,6 @@
 import { Command } from "commander";
-import {
-  type BackfillRanges,
-  type BulkProgress,
-  bulkLines,
-  rangesLines,
-} from "../log/bulk-progress.ts";
 import { stagedSoFar } from "../log/guided.ts";
-import { backfillRanges } from "../log/ranges.ts";
+import { rangesAhead } from "../log/ranges.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { type HeldIn, inQuarantine } from "../projections/held-coins.ts";
 import { readMeta } from "../projections/meta.ts";
@@ -14,6 +8,12 @@ import { readWatermarks, type Watermark } from "../projections/read-watermarks.t
 import { type ReplayStatus, readReplays, secondsLeft } from "../projections/replays.ts";
 import { type Hold, heldToken, holdsOf } from "../transfers/holds.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
+import {
+  type BackfillRanges,
+  type BulkProgress,
+  bulkLines,
+  rangesLines,
+} from "../values/bulk-progress.ts";
 import { ageSeconds, duration } from "../values/seconds.ts";
 import { openDatabase } from "./open-database.ts";
 import { printJson, printLines } from "./output.ts";
@@ -30,7 +30,7 @@ export const statusCommand = () =>
       const holds = await holdsOf(storage.read.db);
       const { isGuided, completeThrough } = await readMeta(storage.read.db);
       const staged = await stagedSoFar({ sql: storage.read.sql });
-      const ranges = await backfillRanges(storage.read.sql);
+      const ranges = await rangesAhead(storage.read.sql);
       const rows = [
         {
           ...row({ ...log, pipeline: "log" }, log.next),

@@ -1,13 +1,13 @@
 /** How far each pipeline is, and the digest of its rows: `indexerStatus`, `pipelineDigest`. */
 
-import type {
-  BackfillProgress as Backfill,
-  GuidedProgress as Guided,
-} from "../log/bulk-progress.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { type HeldIn, MOST_HELD } from "../projections/held-coins.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
+import type {
+  BackfillProgress as Backfill,
+  GuidedProgress as Guided,
+} from "../values/bulk-progress.ts";
 import { ageSeconds, unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";

@@ -6,7 +6,7 @@ import {
   type BulkProgress,
   type GuidedProgress,
   NO_BULK,
-} from "./bulk-progress.ts";
+} from "../values/bulk-progress.ts";
 
 const decimal = z.string().regex(/^\d+$/);
 

@@ -4,7 +4,7 @@
  */
 import { bigints } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
-import type { BackfillRanges } from "./bulk-progress.ts";
+import type { BackfillRanges } from "../values/bulk-progress.ts";
 
 /** Checkpoints, bounds included. */
 export type CheckpointSpan = { readonly first: bigint; readonly last: bigint };
@@ -130,7 +130,7 @@ export const rangeAt = async (
 };
 
 /** Null when no backfill is under way. */
-export const backfillRanges = async (sql: Sql): Promise<BackfillRanges | null> => {
+export const rangesAhead = async (sql: Sql): Promise<BackfillRanges | null> => {
   const [row] = await sql<BackfillRanges[]>`
     select (count(*) - count(content))::int4 as "waitingRanges", count(content)::int4 as "readRanges",
            count(distinct worker) filter (

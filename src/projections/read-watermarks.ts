@@ -1,9 +1,9 @@
 /** Reads the progress of the log and the pipelines. */
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
-import type { BulkProgress } from "../log/bulk-progress.ts";
 import { BULK_NOW, bulkIn } from "../log/process-notes.ts";
 import { logHighWater } from "../log/tables.ts";
+import type { BulkProgress } from "../values/bulk-progress.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
 import { type HeldIn, heldIn, heldInPipeline } from "./held-coins.ts";
 import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";

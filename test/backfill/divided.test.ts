@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { RangeReader } from "../../src/backfill/work-ranges.ts";
 import { readHighWater } from "../../src/log/high-water.ts";
 import { proofOf } from "../../src/log/proofs.ts";
-import { backfillRanges } from "../../src/log/ranges.ts";
+import { rangesAhead } from "../../src/log/ranges.ts";
 import { contentsOf, rowsOfLog } from "../log/contents.ts";
 import { freshDatabase } from "../postgres.ts";
 import { divideLedger } from "./divided-ledger.ts";
@@ -23,7 +23,7 @@ test("ranges read by two workers join to the log that one reader makes, signatur
   expect((await proofOf(divided.sql, ledger.last))?.lastCheckpoint).toBe(ledger.last);
   expect(one.ranges.length + other.ranges.length).toBeGreaterThanOrEqual(CHECKPOINTS / 16);
   expect([one.ranges.length > 0, other.ranges.length > 0]).toEqual([true, true]);
-  expect(await backfillRanges(divided.sql)).toBeNull();
+  expect(await rangesAhead(divided.sql)).toBeNull();
 });
 
 test("a worker that checks less than the process that appends is refused, and the message names the setting", async () => {

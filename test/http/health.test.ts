@@ -3,7 +3,6 @@ import { standstillNotes, watchHealth } from "../../src/http/health/health.ts";
 import type { HealthReport } from "../../src/http/health/report.ts";
 import { createStallWatch } from "../../src/http/health/stall-watch.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
-import { type BulkProgress, NO_BULK } from "../../src/log/bulk-progress.ts";
 import { noteProcess } from "../../src/log/process-notes.ts";
 import { noteReplay } from "../../src/pipelines/replay/progress.ts";
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
@@ -11,6 +10,7 @@ import { tokenActivityWatermark } from "../../src/projections/token-activity.ts"
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import { watchIndexing } from "../../src/service/health/indexing-process.ts";
 import type { LocalProgress } from "../../src/service/health/snapshot.ts";
+import { type BulkProgress, NO_BULK } from "../../src/values/bulk-progress.ts";
 import { createAwakeClock } from "../../src/waiting/awake.ts";
 import { keepProof } from "../audit/complete-proofs.ts";
 import { PIPELINES, startApi } from "../graphql/api.ts";

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { watchHealth } from "../../src/http/health/health.ts";
-import { NO_BULK } from "../../src/log/bulk-progress.ts";
 import {
   forgetGone,
   forgetProcess,
@@ -12,6 +11,7 @@ import {
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import { processDetails } from "../../src/service/health/process-health.ts";
+import { NO_BULK } from "../../src/values/bulk-progress.ts";
 import { PIPELINES } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { freshDatabase } from "../postgres.ts";

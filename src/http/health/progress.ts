@@ -1,5 +1,5 @@
 /** The readings that `/health` judges; the service takes them. */
-import type { BulkProgress } from "../../log/bulk-progress.ts";
+import type { BulkProgress } from "../../values/bulk-progress.ts";
 
 export type Trouble = {
   /** True: needs an operator. False: retried. */

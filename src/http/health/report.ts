@@ -1,5 +1,5 @@
 /** The body of `/health`: types only, shared with the page. */
-import type { BackfillProgress, GuidedProgress } from "../../log/bulk-progress.ts";
+import type { BackfillProgress, GuidedProgress } from "../../values/bulk-progress.ts";
 
 export type State = "ok" | "catching_up" | "stalled";
 

@@ -6,7 +6,6 @@
  * A restart at any moment goes on from the log and what is staged.
  */
 import type { Sql, Transactor } from "../../database/connect.ts";
-import { type GuidedProgress, NO_BULK } from "../../log/bulk-progress.ts";
 import {
   dropFoundAfter,
   emptyFound,
@@ -16,6 +15,7 @@ import {
 } from "../../log/guided.ts";
 import { liveObjects } from "../../log/live-objects.ts";
 import { allCommittees } from "../../log/proofs.ts";
+import { type GuidedProgress, NO_BULK } from "../../values/bulk-progress.ts";
 import { canonicalAddress } from "../../values/move-type.ts";
 import { checkChainOf } from "../history/history-errors.ts";
 import type { LedgerIndex, ListedRange } from "../history/ledger-index.ts";

@@ -1,5 +1,5 @@
-import type { GuidedProgress } from "../../log/bulk-progress.ts";
 import type { LogCommittee } from "../../log/fact.ts";
+import type { GuidedProgress } from "../../values/bulk-progress.ts";
 import type { LedgerIndex, ListedRange } from "../history/ledger-index.ts";
 import type { Trust } from "../reading/trust.ts";
 import type { CheckpointSource } from "../sources/source.ts";

@@ -1,4 +1,4 @@
-import type { GuidedProgress } from "../../log/bulk-progress.ts";
+import type { GuidedProgress } from "../../values/bulk-progress.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { Findings } from "./findings.ts";
 

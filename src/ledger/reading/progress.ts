@@ -1,5 +1,5 @@
-import { type BulkProgress, NO_BULK } from "../../log/bulk-progress.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
+import { type BulkProgress, NO_BULK } from "../../values/bulk-progress.ts";
 import type { GatheredBatch } from "./gathering.ts";
 import { isOfSource } from "./source-trouble.ts";
 

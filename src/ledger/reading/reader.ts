@@ -8,11 +8,11 @@
  */
 import { type Database, databaseRetries, type Session } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
-import type { BulkProgress } from "../../log/bulk-progress.ts";
 import type { Feed } from "../../log/feed.ts";
 import { type HighWater, readHighWater } from "../../log/high-water.ts";
 import { type Log, openLog } from "../../log/log.ts";
 import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
+import type { BulkProgress } from "../../values/bulk-progress.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import { errorOf } from "../../waiting/remedy.ts";

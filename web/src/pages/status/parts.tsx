@@ -1,6 +1,6 @@
 /** What is beside the pipelines: reader and source, verification, queues, EVM chains. */
 import type { ReactNode } from "react";
-import { bulkLines } from "../../../../src/log/bulk-progress.ts";
+import { bulkLines } from "../../../../src/values/bulk-progress.ts";
 import { Badge, Card, type Tone } from "../../blocks/blocks.tsx";
 import { ask, graph } from "../../data/ask.ts";
 import type { Health } from "../../data/health.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { paceFrom } from "../../src/backfill/show-progress.ts";
-import { bulkLines, NO_BULK } from "../../src/log/bulk-progress.ts";
+import { bulkLines, NO_BULK } from "../../src/values/bulk-progress.ts";
 
 const BACKFILL = {
   ...{ at: "12344", last: "306120456", ratePerSecond: 7_999.6, secondsLeft: 38_264 },

@@ -1,5 +1,5 @@
 /** How far the reading of a far range is, guided or by many workers: its form and words, shared with the page. */
-import { duration } from "../values/seconds.ts";
+import { duration } from "./seconds.ts";
 
 /** Guided reading finds all checkpoints of a range before it appends any. */
 export type GuidedProgress = {
