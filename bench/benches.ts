@@ -19,6 +19,7 @@ export const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   parquet: () => import("./parquet.ts"),
   evm: () => import("./evm.ts"),
   graphql: () => import("./graphql.ts"),
+  replica: () => import("./replica.ts"),
   past: () => import("./past.ts"),
   growth: () => import("./growth.ts"),
   streams: () => import("./streams.ts"),

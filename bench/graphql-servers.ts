@@ -63,8 +63,11 @@ export type Server = Program & {
   call(question: Question, length?: number | null): Call;
 };
 
-/** `serve graphql` with a valid key, an unreachable limit and the log at `info`. */
-export const startService = async ({ database, url, folder }: Scratch): Promise<Server> => {
+/** `serve graphql` with a valid key, an unreachable limit and the log at `info`. @param settings more environment */
+export const startService = async (
+  { database, url, folder }: Pick<Scratch, "database" | "url" | "folder">,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Server> => {
   const { secret } = await createKey(database, { kind: "graphql" });
   // A separate folder, so that no local .env is read.
   const cwd = join(folder, "service");
@@ -75,6 +78,7 @@ export const startService = async ({ database, url, folder }: Scratch): Promise<
     DATABASE_POOL: POOL,
     LOG_LEVEL: "info",
     RATE_LIMIT_PER_MINUTE: "10000000",
+    ...settings,
   };
   const shows = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/;
   const program = await startProgram([LAUNCHER, "serve", "graphql"], { cwd, env, shows });
