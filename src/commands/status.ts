@@ -1,7 +1,10 @@
 import { Command } from "commander";
+import { examineReplicas } from "../database/replicas/examine.ts";
+import { replicaLine, shownReplica } from "../database/replicas/standing.ts";
 import { stagedSoFar } from "../log/guided.ts";
 import { rangesAhead } from "../log/ranges.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { LOCKED_FIRST } from "../pipelines/snapshot.ts";
 import { type HeldIn, inQuarantine } from "../projections/held-coins.ts";
 import { readMeta } from "../projections/meta.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
@@ -31,6 +34,12 @@ export const statusCommand = () =>
       const { isGuided, completeThrough } = await readMeta(storage.read.db);
       const staged = await stagedSoFar({ sql: storage.read.sql });
       const ranges = await rangesAhead(storage.read.sql);
+      const { databaseReadUrls, databaseReadLagSeconds } = storage.config;
+      const replicas = await examineReplicas(storage.read.sql, {
+        replicas: databaseReadUrls,
+        maxLagMs: databaseReadLagSeconds * 1_000,
+        tables: LOCKED_FIRST,
+      });
       const rows = [
         {
           ...row({ ...log, pipeline: "log" }, log.next),
@@ -39,6 +48,7 @@ export const statusCommand = () =>
             completeThrough: completeThrough?.toString() ?? null,
           }),
           ...bulkMembers(staged, ranges, log),
+          ...(replicas.length > 0 && { replicas: replicas.map(shownReplica) }),
           ...(incomplete.length > 0 && { incomplete: incomplete.map(heldMember) }),
         },
         ...pipelines.map((mark) => ({
@@ -59,6 +69,7 @@ export const statusCommand = () =>
           ...(staged === null ? [] : [stagedLine(staged)]),
           ...bulkLines(log).map((line) => line.join(": ")),
           ...(ranges === null || log.backfill !== null ? [] : leftLines(ranges)),
+          ...replicas.map(replicaLine),
           ...replays.map(replayLine),
           ...quarantineLines(held),
           ...incompleteLines(incomplete),

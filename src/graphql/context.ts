@@ -5,6 +5,7 @@ import type { FindSummaries } from "../projections/asking.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import type { ProgressTables } from "../projections/progress-tables.ts";
+import type { Reach } from "../projections/reach.ts";
 import { createCoins, type RequestCoins } from "./coins.ts";
 import type { UnlimitedList } from "./field-reads.ts";
 import { createLeftOut, type LeftOut } from "./left-out.ts";
@@ -36,6 +37,8 @@ export type GraphSources = {
    * subscriptions poll every few seconds.
    */
   readonly onAppend?: ((onNotify: () => void, signal: AbortSignal) => void) | undefined;
+  /** Waits for checkpoints that requests need (`X-Min-Checkpoint`); without it they are not waited for. */
+  readonly reach?: Reach | undefined;
   /** Finds checkpoints between those that were read; without it they are NOT_YET_INDEXED. */
   readonly findSummaries?: FindSummaries | undefined;
   /** Called with each failure of reading for subscriptions, which is retried. */

@@ -14,6 +14,7 @@ import {
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
 import type { Moment } from "../log/between.ts";
+import { NotYetIndexedError } from "../projections/past.ts";
 import {
   createContexts,
   type GraphContext,
@@ -21,7 +22,14 @@ import {
   type Subscriber,
 } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
-import { askedIn, badRequest, printed, reportTo, throwDatabaseTrouble } from "./errors.ts";
+import {
+  askedIn,
+  badRequest,
+  errorsBody,
+  printed,
+  reportTo,
+  throwDatabaseTrouble,
+} from "./errors.ts";
 import { costError, introspectionError, LIMITS } from "./limits.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
@@ -187,6 +195,15 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
               end();
             }
           };
+          const { minCheckpoint, signal } = scope;
+          if (minCheckpoint !== undefined) {
+            try {
+              await sources.reach?.(minCheckpoint, signal);
+            } catch (error) {
+              if (!(error instanceof NotYetIndexedError)) throw error;
+              return notYet(error, contentType, scope);
+            }
+          }
           let asked: readonly Moment[] = [];
           const answer = await attempt((errors) => {
             asked = askedIn(errors);
@@ -194,7 +211,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
           const { findSummaries } = sources;
           if (asked.length === 0 || findSummaries === undefined) return answer;
           // From its beginning: what was found lies behind the snapshot of the first attempt.
-          return (await findSummaries(asked, scope.signal)) ? attempt(() => undefined) : answer;
+          return (await findSummaries(asked, signal)) ? attempt(() => undefined) : answer;
         },
       };
     },
@@ -250,6 +267,13 @@ const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "wei
     weight: cost + rootFields * STATEMENT_WEIGHT + introspections * INTROSPECTION_WEIGHT,
   };
 };
+
+/** Refuses a request as a whole: only the newer media type lets the status say so. */
+const notYet = (error: NotYetIndexedError, contentType: string, scope: RequestScope) => ({
+  status: contentType === RESPONSE_JSON ? 409 : 200,
+  contentType: `${contentType}; charset=utf-8`,
+  body: errorsBody(error, scope),
+});
 
 type OnErrors = (errors: readonly GraphQLError[]) => void;
 

@@ -127,7 +127,7 @@ export const printed = (
 };
 
 /**
- * The result that ends a subscription with an error.
+ * The result of a request that is refused as a whole, or that ends a subscription.
  * @param after where to continue, if that is known
  */
 export const errorsBody = (cause: Error, scope: RequestScope, after?: string): string => {

@@ -3,6 +3,7 @@ import { setImmediate as immediate } from "node:timers/promises";
 import type { Reads } from "../database/readers.ts";
 import { type Admission, createAdmission } from "../http/edge/admission.ts";
 import { openKeys } from "../http/keys.ts";
+import { minCheckpointOf } from "../http/min-checkpoint.ts";
 import type { Part } from "../http/part.ts";
 import { type RefusalOf, refusalOf } from "../http/refusal.ts";
 import {
@@ -161,7 +162,9 @@ export const graphqlPart = ({
       const { caller: key, signal, visit } = asked;
       const { requestId, log } = visit;
       const { accept } = visit.raw.headers;
-      const result = await asked.body.answer(accept, { requestId, log, key: key.id, signal });
+      const minCheckpoint = minCheckpointOf(visit.raw);
+      const scope = { requestId, log, key: key.id, minCheckpoint, signal };
+      const result = await asked.body.answer(accept, scope);
       return takesEventsAlone(accept) && typeof result.body === "string"
         ? eventsOf(result.body)
         : result;

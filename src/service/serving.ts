@@ -25,6 +25,7 @@ import { rootsPart } from "../page-api/roots-part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { createAsking } from "../projections/asking.ts";
 import { createCapTables } from "../projections/cap-tables.ts";
+import { createReach } from "../projections/reach.ts";
 import { restPart } from "../rest/part.ts";
 import { type Assets, issuerOf } from "../settings/assets.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
@@ -38,6 +39,7 @@ import { evmDetails, evmGauges } from "./health/evm-health.ts";
 import type { IndexingProcess } from "./health/indexing-process.ts";
 import { integrityDetails, integrityGauges } from "./health/integrity-health.ts";
 import { processDetails } from "./health/process-health.ts";
+import { replicasDetails, watchReplicas } from "./health/replicas-health.ts";
 import type { Process } from "./process.ts";
 import { type Storage, watchPools } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
@@ -96,6 +98,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       taDetails({ db: storage.read.db, assets }),
       integrityDetails({ db: storage.read.db }),
       processDetails({ db: storage.read.db }),
+      replicasDetails(storage.replicas),
       ...(indexing === undefined ? [] : [indexing.details]),
     ),
     version: VERSION,
@@ -132,6 +135,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     figures.set("holderbook_admission_waiting", {}, waiting);
   });
   watchPools(figures, "serving", storage);
+  if (storage.replicas !== undefined) watchReplicas(figures, storage.replicas);
   const watched = watchProcess(figures, { process: "serving" });
   const capTables = createCapTables();
   const { readers, primary, replicas } = storage;
@@ -191,6 +195,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       now: Date.now,
       capTables,
       findSummaries,
+      reach: createReach(lookUps),
       onAppend: (onNotify, signal) => storage.read.listen(LOG_CHANNEL, onNotify, signal),
       onTrouble: (err) =>
         rarely(`${err}`, (repeats) =>

@@ -3,6 +3,7 @@ import pino from "pino";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { migrationsPending } from "../../src/database/migrate.ts";
 import { createReaders, type Readers } from "../../src/database/readers.ts";
+import { createSpread, type Spread } from "../../src/database/replicas/spread.ts";
 import type { GraphSources } from "../../src/graphql/context.ts";
 import { type GraphqlPart, type GraphqlPartSettings, graphqlPart } from "../../src/graphql/part.ts";
 import { streamGauges } from "../../src/graphql/streams/sse.ts";
@@ -13,7 +14,9 @@ import { createMetrics } from "../../src/http/metrics.ts";
 import type { Part } from "../../src/http/part.ts";
 import { createServer, type Server } from "../../src/http/server.ts";
 import { LOG_CHANNEL } from "../../src/log/append.ts";
+import { LOCKED_FIRST } from "../../src/pipelines/snapshot.ts";
 import { ALL } from "../../src/projections/needed.ts";
+import { createReach } from "../../src/projections/reach.ts";
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
@@ -44,6 +47,8 @@ export type Api = AsyncDisposable & {
   readonly server: Server;
   /** Subscriptions that are open. */
   readonly streams: GraphqlPart["streams"];
+  /** Undefined without replicas. */
+  readonly spread: Spread | undefined;
   /** Writes rows. */
   readonly database: TestDatabase;
   readonly key: string;
@@ -67,6 +72,10 @@ export const startApi = async (
     readonly connections?: number;
     readonly streams?: GraphqlPartSettings["streams"];
     readonly findSummaries?: GraphSources["findSummaries"];
+    /** URLs of streaming replicas of `database`. */
+    readonly replicas?: readonly string[];
+    /** Longest wait for `X-Min-Checkpoint`. */
+    readonly reachMs?: number;
     /** Beside it. */
     readonly parts?: readonly Part[];
     /** One that is there; else a new one, which ends with the service. */
@@ -82,9 +91,24 @@ export const startApi = async (
     statementTimeoutMs: settings.statementTimeoutMs ?? 5000,
   };
   const read = connect(connection);
-  const readers = createReaders(connection);
+  const { replicas } = settings;
+  const spread =
+    replicas &&
+    createSpread({
+      readers: { ...connection, lockedFirst: LOCKED_FIRST },
+      replicas,
+      maxLagMs: 60_000,
+      primary: read.sql,
+      onChange: () => undefined,
+    });
+  const readers = spread?.readers ?? createReaders(connection);
   const log: Record<string, unknown>[] = [];
-  const { server, streams } = await serve(read, readers, log, settings);
+  const { server, streams } = await serve(
+    read,
+    { primary: readers, readers, ...spread },
+    log,
+    settings,
+  );
   const url = await server.listen({ port: 0, host: "127.0.0.1" });
   const { secret: key } = await createKey(database, { kind: "graphql" });
 
@@ -102,6 +126,7 @@ export const startApi = async (
     url,
     server,
     streams,
+    spread,
     database,
     key,
     log,
@@ -117,7 +142,7 @@ export const startApi = async (
 
 const serve = async (
   read: Database,
-  readers: Readers,
+  { readers, primary }: Readonly<Record<"readers" | "primary", Readers>>,
   log: Record<string, unknown>[],
   {
     quota = 1_000_000,
@@ -125,6 +150,7 @@ const serve = async (
     now = Date.now,
     streams,
     findSummaries,
+    reachMs,
     parts = [],
   }: Parameters<typeof startApi>[0] & object,
 ): Promise<Pick<Api, "server" | "streams">> => {
@@ -141,10 +167,13 @@ const serve = async (
     now,
     withinMs: 30_000,
   });
+  const lookUps = primary.for(undefined, 1);
   const part = graphqlPart({
-    keys: readers.for(undefined, 1),
+    keys: lookUps,
     sources: {
       readers,
+      lookUps,
+      reach: createReach(lookUps, { waitMs: reachMs }),
       packages: () => [PACKAGE],
       pipelines: PIPELINES,
       now,

@@ -258,7 +258,7 @@ test("a checkpoint is one trace: decoded, proven, appended, and applied by every
 
 /** Figures that a demo never has: no EVM chain, no network, no retention, nothing read guided, nothing that fails. */
 const NOT_HERE =
-  /^holderbook_(evm_|transfer_events_|source_(request|errors)|data_disk_|retention_|guided_|backfill_)/;
+  /^holderbook_(evm_|transfer_events_|source_(request|errors)|data_disk_|retention_|guided_|backfill_|replica_)/;
 
 test("/metrics shows the metrics of both processes, and none outside the catalogue", async () => {
   const text = await eventually("figures of the work done", async () => {

@@ -20,6 +20,7 @@ import { checkMigrations } from "./migrations.ts";
 import { checkPort } from "./port.ts";
 import { checkProgram } from "./program.ts";
 import { checkRedis } from "./redis.ts";
+import { checkReplicas } from "./replicas.ts";
 import { checkSettings } from "./settings.ts";
 import { compareWithLog, findLedger, type LedgerFound } from "./source.ts";
 import { checkTransferAgent } from "./transfer-agent.ts";
@@ -100,6 +101,7 @@ const withDatabase = async (
       log = await readLogState(database);
       return [];
     });
+    await check("database", () => checkReplicas(database, config));
     await check("migrations", () => checkMigrations(database));
     if (log?.current) {
       const state = log;

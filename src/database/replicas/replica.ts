@@ -11,29 +11,8 @@ import { createReaders, type ReaderSettings, type Readers } from "../readers.ts"
 import { openSession, type Session } from "../session.ts";
 import type { LagClock } from "./lag.ts";
 import { POSITION_COLUMNS, type ServerPosition } from "./position.ts";
-
-/**
- * `used`: reads go there. `behind`: by more than the bound. `gone`: does not answer. `promoted`: takes writes. `refused`:
- * holds another database, or lacks rights. All but `promoted` and `refused` pass by themselves.
- */
-type ReplicaState = "used" | "behind" | "gone" | "promoted" | "refused";
-
-export type ReplicaStanding = {
-  /** From 1, in the order of the setting. */
-  readonly number: number;
-  /** Host and port, without credentials; several as the URL lists them. */
-  readonly host: string;
-  readonly state: ReplicaState;
-  /** Why it is not used. */
-  readonly reason: string | null;
-  /** How far it is behind the primary; null while it does not answer. */
-  readonly lagMs: number | null;
-  /** Since when it is in this state, milliseconds since the Unix epoch. */
-  readonly sinceMs: number;
-};
-
-/** What a replica is compared with; undefined until the primary has answered once. */
-export type PrimaryIdentity = { readonly system: string; readonly database: string } | undefined;
+import { IDENTITY_COLUMNS, type Identity } from "./primary.ts";
+import type { ReplicaStanding, ReplicaState } from "./standing.ts";
 
 export type ReplicaSettings = {
   readonly number: number;
@@ -41,7 +20,8 @@ export type ReplicaSettings = {
   readonly readers: Omit<ReaderSettings, "url" | "onPosition">;
   readonly maxLagMs: number;
   readonly lag: LagClock;
-  readonly primary: () => PrimaryIdentity;
+  /** Whose replica it has to be; undefined until the primary has answered once. */
+  readonly primary: () => Identity | undefined;
   /** Called with the position behind each answer. */
   readonly onPosition: (lsn: bigint) => void;
   /** Called when its state changed; the error may name a user: for the log alone. */
@@ -76,15 +56,12 @@ const LOOK_DEADLINE: Deadline = { ms: 2_000 };
 const LOOK_GAP_MS = 10;
 
 type Seen = ServerPosition &
-  NonNullable<PrimaryIdentity> & {
+  Identity & {
     readonly nowMs: number;
-    /** Commit time of the last transaction that was replayed, by the primary's clock. */
+    /** When the primary committed the last transaction that was replayed; null before the first. */
     readonly replayedMs: number | null;
     readonly mayRead: boolean;
   };
-
-export const IDENTITY_COLUMNS =
-  "(select system_identifier::text from pg_control_system()) as system, current_database()::text as database";
 
 /** A standby without our tables has yet to replay them: it may not read either. */
 const LOOK = `
@@ -161,7 +138,7 @@ export const createReplica = (settings: ReplicaSettings): Replica => {
     return own;
   };
 
-  const judge = (seen: Seen | undefined, primary: NonNullable<PrimaryIdentity>) => {
+  const judge = (seen: Seen | undefined, primary: Identity) => {
     if (seen === undefined) return leave("gone", SILENT);
     if (!seen.isStandby) return leave("promoted", PROMOTED);
     if (seen.system !== primary.system || seen.database !== primary.database) {

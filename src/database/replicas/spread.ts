@@ -15,14 +15,9 @@ import {
 } from "../readers.ts";
 import type { Sql } from "../session.ts";
 import { createLagClock } from "./lag.ts";
-import { POSITION_COLUMNS, type ServerPosition } from "./position.ts";
-import {
-  createReplica,
-  IDENTITY_COLUMNS,
-  type PrimaryIdentity,
-  type Replica,
-  type ReplicaStanding,
-} from "./replica.ts";
+import { askPrimary, type Identity } from "./primary.ts";
+import { createReplica, type Replica } from "./replica.ts";
+import type { ReplicaStanding } from "./standing.ts";
 
 export type SpreadSettings = {
   /** Of the primary. */
@@ -52,17 +47,16 @@ export type Spread = Replicas & {
 
 const LOOK_EVERY_MS = 250;
 
-const PRIMARY = `select ${POSITION_COLUMNS}, ${IDENTITY_COLUMNS}`;
-
 /** Connects lazily; looks for replicas until the readers are closed. */
 export const createSpread = (settings: SpreadSettings): Spread => {
   const { readers: primarySettings, maxLagMs } = settings;
   const lag = createLagClock(maxLagMs);
-  /** Everything up to here may have been shown to a caller; undefined until the primary was asked. */
-  let floor: bigint | undefined;
-  let identity: PrimaryIdentity;
+  /** Everything up to here may have been shown to a caller. */
+  let floor = 0n;
+  /** Undefined until the primary was asked; no replica is used before. */
+  let identity: Identity | undefined;
   const raise = (lsn: bigint) => {
-    if (floor !== undefined && lsn > floor) floor = lsn;
+    if (lsn > floor) floor = lsn;
   };
   const primary = createReaders({ ...primarySettings, onPosition: ({ lsn }) => raise(lsn) });
   const replicas = settings.replicas.map((url, index) =>
@@ -78,27 +72,25 @@ export const createSpread = (settings: SpreadSettings): Spread => {
     }),
   );
 
-  const askPrimary = async (): Promise<bigint> => {
-    const [at] = await settings.primary.unsafe<(ServerPosition & NonNullable<PrimaryIdentity>)[]>(
-      PRIMARY,
-      [],
-      { prepare: true },
-    );
-    if (at === undefined) throw new Error("the primary did not say where it is");
+  const lookAtPrimary = async (): Promise<bigint> => {
+    const at = await askPrimary(settings.primary);
     lag.sample(at.lsn, performance.now());
-    identity = at;
     // Migrated tables are there from here on.
-    floor ??= at.lsn;
+    if (identity === undefined) raise(at.lsn);
+    identity = at;
     return at.lsn;
   };
-  let _asking: Promise<unknown> | undefined;
+  let isLooking = false;
   const look = () => {
-    // Without the primary, replicas go on with what is known of it.
-    _asking ??= askPrimary()
-      .catch(() => undefined)
-      .finally(() => {
-        _asking = undefined;
-      });
+    if (!isLooking) {
+      isLooking = true;
+      // Without the primary, replicas go on with what is known of it.
+      void lookAtPrimary()
+        .catch(() => undefined)
+        .finally(() => {
+          isLooking = false;
+        });
+    }
     for (const replica of replicas) void replica.look();
   };
   look();
@@ -109,7 +101,7 @@ export const createSpread = (settings: SpreadSettings): Spread => {
   /** The next replica that shows all that was shown; undefined: the primary. */
   const pick = (): Replica | undefined => {
     turn += 1;
-    for (let step = 0; step < replicas.length && floor !== undefined; step += 1) {
+    for (let step = 0; step < replicas.length && identity !== undefined; step += 1) {
       const index = (turn + step) % replicas.length;
       const replica = replicas[index];
       if (replica?.shows(floor)) {
@@ -157,7 +149,7 @@ export const createSpread = (settings: SpreadSettings): Spread => {
     primary,
     standings: () => replicas.map(({ standing }) => standing),
     reads: counts,
-    catchUp: async () => raise(await askPrimary()),
+    catchUp: async () => raise(await lookAtPrimary()),
     readers: {
       for: (signal, weight) =>
         readsBy(async (work) => {

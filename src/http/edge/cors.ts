@@ -37,6 +37,7 @@ const PREFLIGHT: Readonly<Record<string, string>> = {
     "Idempotency-Key",
     "Last-Event-ID",
     "X-API-Key",
+    "X-Min-Checkpoint",
     "X-Project-Api-Key",
     "X-Request-Id",
     "X-Request-Sig-B64",

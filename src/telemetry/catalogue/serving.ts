@@ -126,6 +126,21 @@ export const SERVING = {
       "process",
       "pool",
     ]),
+    holderbook_replica_used: gauge(
+      "1",
+      "1 while reads go to the replica of DATABASE_READ_URL, by its place there",
+      ["replica", "host"],
+    ),
+    holderbook_replica_lag_seconds: gauge(
+      "seconds",
+      "How far the replica is behind the primary; NaN while it does not answer",
+      ["replica", "host"],
+    ),
+    holderbook_replica_reads_total: counter(
+      "reads",
+      "Statements and snapshots of callers, by server; none without DATABASE_READ_URL",
+      ["server"],
+    ),
   },
   processes: {
     holderbook_indexing_process_up: gauge("1", "1 while the indexing process answers"),

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Api, startApi } from "./api.ts";
+import { ledgerOf, type SmallLedger } from "./small-ledger.ts";
+
+let api: Api;
+let ledger: SmallLedger;
+
+beforeAll(async () => {
+  api = await startApi({ reachMs: 500 });
+  ledger = await ledgerOf(api.database);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const NOW = "{ _meta { checkpoint } }";
+
+const atLeast = (checkpoint: string, headers: Readonly<Record<string, string>> = {}) =>
+  api.query(NOW, {}, { "x-min-checkpoint": checkpoint, ...headers });
+
+test("a request with X-Min-Checkpoint waits until all pipelines have committed that checkpoint", async () => {
+  const last = await ledger.advance();
+  expect((await atLeast(`${last}`)).data).toEqual({ _meta: { checkpoint: `${last}` } });
+  const waiting = atLeast(`${last + 1n}`);
+  await ledger.advance();
+  expect((await waiting).data).toEqual({ _meta: { checkpoint: `${last + 1n}` } });
+});
+
+test("a checkpoint that is not committed in time is NOT_YET_INDEXED, naming the last one", async () => {
+  const last = await ledger.advance();
+  const wanted = `${last + 1_000n}`;
+  const refused = await atLeast(wanted);
+  expect([refused.status, refused.errors]).toEqual([
+    200,
+    [
+      {
+        message: `checkpoint ${wanted} is not indexed yet; the last one is ${last}`,
+        extensions: { code: "NOT_YET_INDEXED" },
+      },
+    ],
+  ]);
+  const accept = "application/graphql-response+json";
+  expect((await atLeast(wanted, { accept })).status).toBe(409);
+});
+
+test("an X-Min-Checkpoint that is no checkpoint is refused with what it must be", async () => {
+  for (const wrong of ["-1", "0x1", "12.5", "latest", "1".repeat(19)]) {
+    const { status, errors } = await atLeast(wrong);
+    expect([wrong, status, errors?.[0]?.extensions?.code]).toEqual([wrong, 400, "BAD_USER_INPUT"]);
+    expect(errors?.[0]?.message).toContain("X-Min-Checkpoint: must be a checkpoint, decimal");
+  }
+});
