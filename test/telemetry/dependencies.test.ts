@@ -12,6 +12,10 @@ const text = (path: string) => readFileSync(join(root, path), "utf8");
 const TRIED: Readonly<Record<string, readonly [file: string, test: string]>> = {
   Postgres: ["service/trouble", "while the database is frozen"],
   "Postgres that takes no writes": ["service/lost-dependencies", "a read-only database"],
+  "the primary": [
+    "service/fail-over",
+    "a killed primary and a promoted standby stop readers, register and requests for ten seconds at most",
+  ],
   "its disk": ["database/full-disk", "a server that stopped on it is restarted once there is room"],
   Redis: ["service/lost-dependencies", "a killed Redis is a note"],
   "the ledger's source": ["ledger/reading/source-silence", "an object store that dies"],
