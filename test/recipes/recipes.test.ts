@@ -183,6 +183,7 @@ test(
     const stale = z.record(z.string(), z.string()).parse(JSON.parse(printed));
     expect(Object.keys(stale).toSorted()).toEqual([
       ".env.example",
+      "deploy/helm/values.schema.json",
       "docs/reference/cli.md",
       "docs/reference/graphql.md",
       "docs/reference/metrics.md",
