@@ -11,7 +11,7 @@ import { z } from "zod";
 const root = join(import.meta.dirname, "../..");
 
 /** Everything that the program and its tests import, and the pages that are printed from it. */
-const COPIED = ["bin", "client", "contracts", "demo", "docs", "drizzle", "src", "test"];
+const COPIED = ["bin", "client", "contracts", "demo", "deploy", "docs", "drizzle", "src", "test"];
 const FILES = [
   ".env.example",
   "drizzle.config.ts",

@@ -5,7 +5,7 @@ type Sample = { readonly lsn: bigint; readonly atMs: number };
 /** Samples per bound: the lag is exact to this fraction of it. */
 const PER_BOUND = 50;
 
-/** Two bounds: a longer lag need not be told apart. */
+/** Two bounds: a longer lag is not measured more exactly. */
 const MAX_SAMPLES = 2 * PER_BOUND;
 
 export type LagClock = {
