@@ -2,13 +2,12 @@
  * The cost of each `VERIFY` level beside `off`: per checkpoint of network and demo as the reader
  * reads them, and per signature. At the tip every checkpoint has one.
  */
+import { randomBytes, randomInt } from "node:crypto";
 import { join } from "node:path";
 import { createDemoLedger } from "../demo/demo-ledger.ts";
+import { blsPublicKey, blsSign } from "../demo/wire/bls.ts";
 import type { RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
 import { loadBls } from "../src/ledger/proof/bls.ts";
-import { type CertifiedSummary, readCertified } from "../src/ledger/proof/certificate.ts";
-import { CertificateError } from "../src/ledger/proof/proof-errors.ts";
-import { committeeAfter, createVerifier } from "../src/ledger/proof/prover.ts";
 import { readerAt } from "../src/ledger/reading/read.ts";
 import { readCheckpointFile } from "../src/ledger/sources/chk-file.ts";
 import { VERIFY_LEVELS, type VerifyLevel } from "../src/settings/values.ts";
@@ -41,32 +40,40 @@ const readingMs = (inputs: readonly RawCheckpoint[], packages: readonly string[]
   return { off: of("off"), links: of("links"), signatures: of("signatures") };
 };
 
-/** Ms to parse a committee's keys, and for each signature of its quorum. */
+/** A committee of the network, and signers that are a quorum of it. */
+const VALIDATORS = 105;
+const SIGNERS = 61;
+/** As long as a summary of the network. */
+const MESSAGE_BYTES = 300;
+/** Of other signers and messages each: a signature is not verified twice. */
+const SIGNATURES = 300;
+
+/** Ms to parse a committee's keys, and per signature of its quorum. */
 const signatureMs = async () => {
-  const open = (file: string) => readCheckpointFile(join(GENUINE_FOLDER, file));
-  const committee = committeeAfter(readCertified(await open("15918264.chk")));
-  const certified = readCertified(await open("16005062.chk"));
-  if (committee === null) throw new Error("15918264 ends no epoch");
   const bls = await loadBls();
+  const validators = Array.from({ length: VALIDATORS }, () => {
+    const secret = randomBytes(32).readBigUInt64BE();
+    return { secret, publicKey: blsPublicKey(secret) };
+  });
   const started = spentMs();
-  const verifier = createVerifier(bls, committee);
+  const voters = validators.map(({ secret, publicKey }) => {
+    const key = bls.publicKey(publicKey);
+    if (key === null) throw new Error("a key that was just made is refused");
+    return { secret, key };
+  });
   const keysMs = spentMs() - started;
-  const isValid = (one: CertifiedSummary): boolean => {
-    try {
-      return verifier.verify(one).signers > 0;
-    } catch (error) {
-      if (error instanceof CertificateError) return false;
-      throw error;
-    }
-  };
-  if (!isValid(certified)) throw new Error("16005062 is not signed by its committee");
-  // Takes as long as a valid one, which would be remembered.
-  const wrong = { ...certified, summary: certified.summary.toReversed() };
-  const times = Array.from({ length: WARM_UP + 3 * ROUNDS }, () => {
+  const times = Array.from({ length: SIGNATURES }, () => {
+    const others = new Set(voters.keys());
+    while (others.size > VALIDATORS - SIGNERS) others.delete(randomInt(VALIDATORS));
+    const signing = voters.filter((_, place) => !others.has(place));
+    const message = randomBytes(MESSAGE_BYTES);
+    const secret = signing.reduce((sum, voter) => sum + voter.secret, 0n);
+    const signature = blsSign(secret, message);
+    const keys = signing.map(({ key }) => key);
     const from = spentMs();
-    if (isValid(wrong)) throw new Error("a signature is valid for another summary");
+    if (!bls.verify(signature, message, keys)) throw new Error("a valid signature is refused");
     return spentMs() - from;
-  }).slice(WARM_UP);
+  }).slice(SIGNATURES / 2);
   return { keysMs, times };
 };
 
@@ -95,7 +102,7 @@ export const bench = async (): Promise<Figure> => {
     ...summedUp("%", times, percent),
     ...{ better: "less", aim: 3 },
     detail:
-      `${median(times).toFixed(1)} ms a signature of 61 of 105 validators, ${Math.round(keysMs)} ms once an epoch for their keys; ` +
+      `${median(times).toFixed(1)} ms a signature of ${SIGNERS} of ${VALIDATORS} validators, ${Math.round(keysMs)} ms once an epoch for their keys; ` +
       `reading a checkpoint of the network without facts (${kib(network)} KiB): ${levels(skipped)}; ` +
       `one of the demo (${kib(demo)} KiB): ${levels(read)}. ` +
       "Catching up, one signature serves a batch of up to 10,000 checkpoints",

@@ -2,9 +2,15 @@
 import { hash } from "node:crypto";
 import type { G2 } from "mcl-wasm";
 import { SIGNATURE_BYTES, validatorsOf } from "../../../client/mcl.ts";
+import { createKeySums } from "./key-sums.ts";
 
 /** A validator's key, parsed and checked to lie in the group. */
-export type PublicKey = { readonly bytes: Uint8Array; readonly point: G2 };
+export type PublicKey = {
+  readonly bytes: Uint8Array;
+  readonly point: G2;
+  /** Of parsing, from 0. */
+  readonly number: number;
+};
 
 export type Bls = {
   /**
@@ -35,6 +41,8 @@ const load = async (): Promise<Bls> => {
   const keys = new Map<string, PublicKey>();
   // Making a pack, checking it and comparing it with the ledger verify the same signatures.
   const valid = new Map<string, true>();
+  const partialSums = createKeySums(mcl.add);
+  let parsedKeys = 0;
   return {
     publicKey: (bytes) => {
       const name = Buffer.from(bytes).toString("base64");
@@ -42,7 +50,8 @@ const load = async (): Promise<Bls> => {
       if (known !== undefined) return known;
       const parsed = curve.publicKey(bytes);
       if (parsed === null) return null;
-      const key = { bytes: Uint8Array.from(bytes), point: parsed };
+      const key = { bytes: Uint8Array.from(bytes), point: parsed, number: parsedKeys };
+      parsedKeys += 1;
       remember(keys, KEYS_REMEMBERED, name, key);
       return key;
     },
@@ -50,8 +59,7 @@ const load = async (): Promise<Bls> => {
       if (signature.length !== SIGNATURE_BYTES) return false;
       const name = nameOf(signature, message, signers);
       if (valid.has(name)) return true;
-      const points = signers.map(({ point }) => point);
-      if (!curve.verify(signature, message, points)) return false;
+      if (!curve.verify(signature, message, partialSums(signers))) return false;
       remember(valid, SIGNATURES_REMEMBERED, name, true);
       return true;
     },

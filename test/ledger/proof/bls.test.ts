@@ -157,6 +157,24 @@ test("a valid signature found valid again makes no other message, signers or sig
   }
 });
 
+test("any signers of a committee are summed right, in any order, time and again", () => {
+  const pairs = Array.from({ length: 17 }, keyPair);
+  const message = Buffer.from("summary of a checkpoint");
+  const parsed = pairs.map(({ publicKey }) => bls.publicKey(publicKey));
+  fc.assert(
+    fc.property(fc.shuffledSubarray(pairs, { minLength: 1 }), (signers) => {
+      const secretKeys = signers.map(({ secretKey }) => secretKey);
+      const signature = sign(message, secretKeys);
+      const keys = signers.flatMap((signer) => parsed[pairs.indexOf(signer)] ?? []);
+      const [first] = keys;
+      expect(bls.verify(signature, message, keys)).toBe(true);
+      expect(bls.verify(signature, message, keys.slice(1))).toBe(false);
+      expect(bls.verify(signature, message, first ? [...keys, first] : [])).toBe(false);
+    }),
+    { numRuns: 25 },
+  );
+});
+
 test("refuses keys that cancel each other out", () => {
   const { publicKey } = keyPair();
   const opposite = G2.fromBytes(publicKey).negate().toBytes(true);
