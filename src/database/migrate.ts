@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Database, Sql } from "./connect.ts";
+import { buildAhead } from "./indexes-ahead.ts";
 import {
   closeOwnersFunctions,
   DatabaseRightsError,
@@ -28,7 +29,8 @@ const allMigrations = (): readonly Migration[] => {
 /** A file and its name, such as `0000_init`. */
 type Migration = MigrationMeta & { readonly name: string };
 
-const migrationNames = (): readonly string[] =>
+/** Names of all migrations, in order, such as `0000_init`. */
+export const migrationNames = (): readonly string[] =>
   readdirSync(FOLDER)
     .filter((file) => file.endsWith(".sql"))
     .map((file) => file.slice(0, -".sql".length))
@@ -97,7 +99,7 @@ export class MigrationsMissingError extends Error {
 }
 
 /**
- * Applies missing migrations in one transaction; concurrent calls take turns.
+ * Applies missing migrations in one transaction, their unique indexes built ahead; concurrent calls take turns.
  * @param database of the tables' owner; of any role when nothing is missing
  * @param service role to grant privileges to; the same role by default
  * @throws DatabaseRightsError (stop) when something is missing and the role does not own the tables
@@ -107,6 +109,13 @@ export const migrate = async (
   service?: string,
 ): Promise<{ readonly applied: number }> => {
   const migrations = allMigrations();
+  if ((await wasMigrated(database)) && (await foreignOwner(database.sql)) === undefined) {
+    const pending = await missing(database.sql, migrations);
+    await buildAhead(
+      database,
+      pending.flatMap((migration) => migration.sql),
+    );
+  }
   return database.transaction(async ({ sql }) => {
     await refuseOldServer(sql);
     await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;

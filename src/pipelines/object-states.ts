@@ -2,7 +2,7 @@
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../database/connect.ts";
-import type { Fact, ObjectFact } from "../log/fact.ts";
+import type { EventFact, Fact, ObjectFact } from "../log/fact.ts";
 import { grantChangesTable, tokenChangesTable } from "../projections/balance-changes.ts";
 import {
   type BalancePart,
@@ -10,13 +10,17 @@ import {
   currentBalances,
   type OwnerOfCoin,
 } from "../projections/balances.ts";
-import type { ObjectChange } from "../projections/live-objects.ts";
+import { type ObjectChange, type ObjectKey, objectKey } from "../projections/live-objects.ts";
 import { balanceKey } from "./movements.ts";
 import { BEFORE, derived } from "./stored-tables.ts";
-import { OlderVersionError } from "./undecodable-fact.ts";
+import { coinTypeOf, OlderVersionError } from "./undecodable-fact.ts";
 
 /** A state knows the checkpoint that wrote it, and the object's version. */
-type Written = { readonly checkpoint: bigint; readonly version: bigint };
+type Written = {
+  readonly coinType: string;
+  readonly checkpoint: bigint;
+  readonly version: bigint;
+};
 
 /** A state that ended at checkpoint `until`. */
 export type EndedState<State> = State & { readonly objectId: string; readonly until: bigint };
@@ -27,26 +31,47 @@ export type Step<State> = {
   readonly after: State | undefined;
 };
 
+type ChangeFact = Exclude<Fact, EventFact>;
+
+/** @throws UndecodableFactError (stop) when the type names no coin */
+export const objectIn = (pipeline: string, fact: ChangeFact): ObjectKey => ({
+  coinType: coinTypeOf(pipeline, fact),
+  objectId: fact.objectId,
+});
+
+/**
+ * The objects that facts write or remove, each once.
+ * @throws UndecodableFactError (stop) when the type of one names no coin
+ */
+export const objectsIn = (pipeline: string, facts: readonly Fact[]): readonly ObjectKey[] => {
+  const objects = facts.flatMap((fact) => (fact.kind === "event" ? [] : objectIn(pipeline, fact)));
+  return [...new Map(objects.map((object) => [objectKey(object), object])).values()];
+};
+
 /** Objects of one kind, from their states before a batch. */
 export class ObjectStates<State extends Written> {
+  readonly #pipeline: string;
   readonly #now: Map<string, State>;
-  readonly #touched = new Map<string, State | null>();
+  readonly #touched = new Map<string, ObjectChange<State>>();
   readonly #ended: EndedState<State>[] = [];
   readonly #stateOf: (fact: ObjectFact) => State;
 
-  /** @param before states of the objects that the batch names, without those that do not exist; it is changed */
-  constructor(before: Map<string, State>, stateOf: (fact: ObjectFact) => State) {
+  /** @param before states of the batch's objects by `objectKey`, without those that do not exist; it is changed */
+  constructor(pipeline: string, before: Map<string, State>, stateOf: (fact: ObjectFact) => State) {
+    this.#pipeline = pipeline;
     this.#now = before;
     this.#stateOf = stateOf;
   }
 
   /**
    * Applies one fact. An object deleted or wrapped no longer exists; an unwrapped one does again.
-   * @throws OlderVersionError (stop)
+   * @throws OlderVersionError (stop), UndecodableFactError (stop)
    */
-  step(fact: Exclude<Fact, { kind: "event" }>): Step<State> {
+  step(fact: ChangeFact): Step<State> {
     const { objectId, checkpoint } = fact;
-    const before = this.#now.get(objectId);
+    const object = objectIn(this.#pipeline, fact);
+    const key = objectKey(object);
+    const before = this.#now.get(key);
     if (before !== undefined && fact.version < before.version) {
       throw new OlderVersionError(fact, before.version);
     }
@@ -55,15 +80,15 @@ export class ObjectStates<State extends Written> {
     if (before !== undefined && before.checkpoint < checkpoint) {
       this.#ended.push({ ...before, objectId, until: checkpoint });
     }
-    if (after === undefined) this.#now.delete(objectId);
-    else this.#now.set(objectId, after);
-    this.#touched.set(objectId, after ?? null);
+    if (after === undefined) this.#now.delete(key);
+    else this.#now.set(key, after);
+    this.#touched.set(key, { ...object, state: after ?? null });
     return { before, after };
   }
 
   /** The last state of each object of the batch; null also for one created and removed within it. */
   get changes(): readonly ObjectChange<State>[] {
-    return [...this.#touched].map(([objectId, state]) => ({ objectId, state }));
+    return [...this.#touched.values()];
   }
 
   /** States at the end of a checkpoint that a later one of the batch replaced or ended. */

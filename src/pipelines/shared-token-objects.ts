@@ -2,7 +2,7 @@
  * The `SharedToken` objects, the token part of their owners' balances, and how both came to be.
  *
  * Facts in:  SharedToken and Timelock objects, treasuries, metadata; the events that move tokens
- * Rows out:  shared_token_objects, keyed by object, and shared_token_ranges; folded into balances;
+ * Rows out:  shared_token_objects, keyed by object and coin type, and shared_token_ranges; folded into balances;
  *            token_changes, keyed by (coin type, owner, transaction); tokens and token_supplies
  */
 
@@ -41,6 +41,7 @@ import {
 import { tokenProgress } from "../projections/balance-progress.ts";
 import { clearBalances } from "../projections/balances.ts";
 import { checkpointLines, LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
+import { objectKey } from "../projections/live-objects.ts";
 import {
   currentTokens,
   foldSharedTokens,
@@ -52,6 +53,7 @@ import {
 import { timelockObjectsTable, timelockRangesTable } from "../projections/timelock-objects.ts";
 import {
   currentGrants,
+  type SeenGrant,
   type TokenNews,
   tokenGrantsTable,
   tokenSuppliesTable,
@@ -62,6 +64,8 @@ import {
   type BatchStates,
   batchStates,
   ObjectStates,
+  objectIn,
+  objectsIn,
   sharedBalances,
   statesOf,
 } from "./object-states.ts";
@@ -98,16 +102,12 @@ const METADATA = { [COIN_METADATA]: decodeMetadataNames, [CURRENCY]: decodeCurre
 const isMetadata = (name: string): name is keyof typeof METADATA => name in METADATA;
 
 const readBefore = async (sql: Sql, facts: readonly Fact[]): Promise<Before> => {
-  const idsOf = (name: string) => [
-    ...new Set(
-      facts.flatMap((fact) => (fact.kind !== "event" && fact.name === name ? [fact.objectId] : [])),
-    ),
-  ];
+  const of = (kind: string) => facts.filter(({ name }) => name === kind);
+  const named = of(SHARED_TOKEN);
   const [tokens, grants] = await Promise.all([
-    currentTokens(sql, idsOf(SHARED_TOKEN)),
-    currentGrants(sql, idsOf(TIMELOCK)),
+    currentTokens(sql, objectsIn(NAME, named)),
+    currentGrants(sql, objectsIn(NAME, of(TIMELOCK))),
   ]);
-  const named = facts.filter(({ name }) => name === SHARED_TOKEN);
   return { tokens, grants, ...(await batchStates(sql, "token", tokens, named, stateOf)) };
 };
 
@@ -115,18 +115,20 @@ const rowsOf = (
   facts: readonly Fact[],
   { tokens, decoded, grants, balances }: Before,
 ): TokenRows => {
-  const objects = new ObjectStates(tokens, (fact) => decoded.get(fact) ?? stateOf(fact));
-  const seenGrants = new Map<string, GrantAmounts | undefined>();
+  const objects = new ObjectStates(NAME, tokens, (fact) => decoded.get(fact) ?? stateOf(fact));
+  const seenGrants = new Map<string, SeenGrant>();
   const changes: BalanceChangeRow[] = [];
   for (const transaction of transactionsOf(facts)) {
     const movements = new Movements();
     for (const fact of transaction) {
       if (fact.kind === "event") explainEvent(movements, fact);
       else if (fact.name === TIMELOCK) {
-        const after = explainGrant(movements, fact, grants.get(fact.objectId));
-        if (after === undefined) grants.delete(fact.objectId);
-        else grants.set(fact.objectId, after);
-        seenGrants.set(fact.objectId, after);
+        const grant = objectIn(NAME, fact);
+        const key = objectKey(grant);
+        const after = explainGrant(movements, fact, grants.get(key));
+        if (after === undefined) grants.delete(key);
+        else grants.set(key, after);
+        seenGrants.set(key, { ...grant, ...after });
       } else if (fact.name === SHARED_TOKEN) {
         const { before, after } = objects.step(fact);
         if (before) movements.held(before.coinType, before.owner, -before.balance);
@@ -140,7 +142,7 @@ const rowsOf = (
     objects: live,
     ended,
     changes,
-    grants: [...seenGrants].map(([objectId, amounts]) => ({ objectId, ...amounts })),
+    grants: [...seenGrants.values()],
     tokens: newsOf(facts),
   };
 };

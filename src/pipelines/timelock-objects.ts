@@ -3,7 +3,7 @@
  * to be.
  *
  * Facts in:  Timelock objects, written and removed
- * Rows out:  timelock_objects, keyed by object, and timelock_ranges; folded into balances;
+ * Rows out:  timelock_objects, keyed by object and coin type, and timelock_ranges; folded into balances;
  *            grant_changes, keyed by (coin type, owner, transaction)
  */
 import { TIMELOCK } from "../ledger/contract/names.ts";
@@ -26,6 +26,7 @@ import {
   type BatchStates,
   batchStates,
   ObjectStates,
+  objectsIn,
   type Step,
   sharedBalances,
   statesOf,
@@ -45,7 +46,7 @@ const stateOf = (fact: ObjectFact): TimelockState => {
 };
 
 const rowsOf = (facts: readonly Fact[], { grants, decoded, balances }: Before): GrantRows => {
-  const objects = new ObjectStates(grants, (fact) => decoded.get(fact) ?? stateOf(fact));
+  const objects = new ObjectStates(name, grants, (fact) => decoded.get(fact) ?? stateOf(fact));
   const changes: BalanceChangeRow[] = [];
   for (const transaction of transactionsOf(facts)) {
     const movements = new Movements();
@@ -78,8 +79,7 @@ export const timelockObjectsPipeline: Pipeline<GrantRows, Before> = {
   ],
   sharedTables: [sharedBalances],
   readBefore: async (sql, facts) => {
-    const ids = new Set(facts.flatMap((fact) => (fact.kind === "event" ? [] : [fact.objectId])));
-    const grants = await currentTimelocks(sql, [...ids]);
+    const grants = await currentTimelocks(sql, objectsIn(name, facts));
     return { grants, ...(await batchStates(sql, "grant", grants, facts, stateOf)) };
   },
   rows: rowsOf,

@@ -23,11 +23,17 @@ import { rowsAfterMark, type Writing, writeNow } from "../database/writing.ts";
 import { type BalancePart, foldBalances } from "./balances.ts";
 import type { BatchWrite } from "./batch-write.ts";
 
+/** An object by its coin, which is part of its type and never changes. */
+export type ObjectKey = { readonly coinType: string; readonly objectId: string };
+
+/** Names of Move types and addresses hold no space. */
+export const objectKey = ({ coinType, objectId }: ObjectKey): string => `${coinType} ${objectId}`;
+
 /** An object's state at the end of a batch; null if it is gone. */
-export type ObjectChange<State> = { readonly objectId: string; readonly state: State | null };
+export type ObjectChange<State> = ObjectKey & { readonly state: State | null };
 
 export type LiveSet = {
-  /** Has the columns `object_id` (key), `coin_type`, `owner`, and the state's. */
+  /** Has the columns `coin_type` and `object_id` (its key), `owner`, and the state's. */
   readonly table: PgTable;
   /** Column that counts towards the owner's balance. */
   readonly held: string;
@@ -42,7 +48,7 @@ export const foldChanges = <State extends Cells>(
   set: LiveSet,
   changes: readonly ObjectChange<State>[],
 ): BatchWrite => {
-  const rows = changes.map(({ objectId, state }) => ({ objectId, ...state }));
+  const rows = changes.map(({ state, ...key }) => ({ ...key, ...state }));
   return {
     rows: rows.length,
     parts: (first) => folding(set, rowsAfterMark(set.table, rows, first)),
@@ -55,12 +61,21 @@ export const foldChanges = <State extends Cells>(
 
 type Cells = Readonly<Record<string, string | bigint>>;
 
+/** Primary key of tables with a row per object. */
+export const KEY = ["object_id", "coin_type"];
+
+/** Condition that a row `o` has a key of `query`; the list of ids keeps the plan from starting at the table. */
+export const keyIn = (query: string): string => `
+  o.object_id = any(array(select object_id from (${query}) as given))
+  and (o.object_id, o.coin_type) in (select object_id, coin_type from (${query}) as given)`;
+
 /** Folds the changes that a query yields as rows of the set's table; gone objects have no owner. */
 const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing => {
   const name = getTableName(table);
   const columns = columnNames(table);
   const all = columns.join(", ");
-  const excluded = columns.map((column) => `excluded.${column}`).join(", ");
+  const state = columns.filter((column) => !KEY.includes(column));
+  const excluded = state.map((column) => `excluded.${column}`).join(", ");
   return foldBalances(part, {
     parameters: changed.parameters,
     before: [
@@ -68,16 +83,13 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
       `old as materialized (
         select old.* from changed c, lateral (
           select o.coin_type, o.owner, o.${held} as held from ${name} o
-          where o.object_id = c.object_id limit 1
+          where o.coin_type = c.coin_type and o.object_id = c.object_id limit 1
         ) old
       )`,
-      `removed as (
-        delete from ${name} o
-        where o.object_id = any(array(select c.object_id from changed c where c.owner is null))
-      )`,
+      `removed as (delete from ${name} o where ${keyIn("select * from changed where owner is null")})`,
       `written as (
         insert into ${name} (${all}) select ${all} from changed where owner is not null
-        on conflict (object_id) do update set (${all}) = row(${excluded})
+        on conflict (${KEY.join(", ")}) do update set (${state.join(", ")}) = row(${excluded})
       )`,
     ],
     gained: `
@@ -107,16 +119,26 @@ const copyAside = async (tx: Tx, shape: PgTable, rows: readonly Row[]): Promise<
   return name;
 };
 
-/** Current objects by id, with the table's keys; numbers as Postgres sends them. */
+/**
+ * Rows of these objects in a table with their key, by its columns' keys; numbers as Postgres sends them. No object may be
+ * given twice.
+ */
 export const currentObjects = async <Row extends object>(
   sql: Sql,
-  { table }: LiveSet,
-  objectIds: readonly string[],
+  table: PgTable,
+  objects: readonly ObjectKey[],
 ): Promise<Row[]> =>
-  objectIds.length === 0
+  objects.length === 0
     ? []
     : await sql.unsafe<Row[]>(
-        `select ${columnsByKey(table)} from ${getTableName(table)} where object_id = any($1::text[])`,
-        [texts(objectIds)],
+        `select ${columnsByKey(table)}
+         from unnest($1::text[], $2::text[]) as given (given_coin_type, given_object_id), lateral (
+           select * from ${getTableName(table)} o
+           where o.coin_type = given_coin_type and o.object_id = given_object_id limit 1
+         ) as found`,
+        [
+          texts(objects.map(({ coinType }) => coinType)),
+          texts(objects.map(({ objectId }) => objectId)),
+        ],
         { prepare: true },
       );

@@ -135,6 +135,10 @@ const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
           ) old
           where not n.granted
         ))
+        -- Partitions have the same places.
+        and (w.coin_type, w.owner, w.role) in (
+          select coin_type, owner, role from newest where not granted
+        )
       )`,
     ],
     parameters: [

@@ -5,7 +5,14 @@ import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { type BalanceChangeRow, tokenChangesTable } from "./balance-changes.ts";
 import { append, type BatchWrite } from "./batch-write.ts";
-import { currentObjects, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
+import {
+  currentObjects,
+  foldChanges,
+  type LiveSet,
+  type ObjectChange,
+  type ObjectKey,
+  objectKey,
+} from "./live-objects.ts";
 import {
   keepGrants,
   keepTokens,
@@ -17,7 +24,7 @@ import {
 export const sharedTokenObjectsTable = pgTable(
   "shared_token_objects",
   {
-    objectId: identifier("object_id").primaryKey(),
+    objectId: identifier("object_id").notNull(),
     coinType: identifier("coin_type").notNull(),
     owner: identifier("owner").notNull(),
     /** In the coin's smallest unit; may be 0. */
@@ -26,7 +33,10 @@ export const sharedTokenObjectsTable = pgTable(
     version: u64("version").notNull(),
     checkpoint: int8("checkpoint").notNull(),
   },
-  (t) => [index("shared_token_objects_of_owner").on(t.coinType, t.owner, t.objectId)],
+  (t) => [
+    primaryKey({ columns: [t.objectId, t.coinType] }),
+    index("shared_token_objects_of_owner").on(t.coinType, t.owner, t.objectId),
+  ],
 );
 
 /**
@@ -47,7 +57,7 @@ export const sharedTokenRangesTable = pgTable(
     until: int8("until").notNull(),
   },
   (t) => [
-    primaryKey({ columns: [t.objectId, t.checkpoint] }),
+    primaryKey({ columns: [t.objectId, t.checkpoint, t.coinType] }),
     index("shared_token_ranges_of_owner").on(t.coinType, t.owner, t.objectId, t.until),
   ],
 );
@@ -66,15 +76,15 @@ export type TokenRows = {
   readonly tokens: TokenNews;
 };
 
-/** Current states by object id. */
+/** Current states by `objectKey`. */
 export const currentTokens = async (
   sql: Sql,
-  objectIds: readonly string[],
+  objects: readonly ObjectKey[],
 ): Promise<Map<string, SharedTokenState>> => {
-  const rows = await currentObjects<StoredToken>(sql, liveSet, objectIds);
+  const rows = await currentObjects<StoredToken>(sql, liveSet.table, objects);
   return new Map(
     rows.map(({ objectId, ...row }) => [
-      objectId,
+      objectKey({ objectId, ...row }),
       { ...row, balance: BigInt(row.balance), version: BigInt(row.version) },
     ]),
   );

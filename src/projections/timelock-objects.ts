@@ -6,7 +6,14 @@ import { type Reads, read } from "../database/readers.ts";
 import { type BalanceChangeRow, grantChangesTable } from "./balance-changes.ts";
 import { GRANTS_INCLUDED, GrantIndexBehindError } from "./balance-progress.ts";
 import { append, type BatchWrite } from "./batch-write.ts";
-import { currentObjects, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
+import {
+  currentObjects,
+  foldChanges,
+  type LiveSet,
+  type ObjectChange,
+  type ObjectKey,
+  objectKey,
+} from "./live-objects.ts";
 
 /** Amounts in the coin's smallest unit; times and periods in milliseconds, as in the contract. */
 const columns = () => ({
@@ -31,8 +38,9 @@ const columns = () => ({
 
 export const timelockObjectsTable = pgTable(
   "timelock_objects",
-  { objectId: identifier("object_id").primaryKey(), ...columns() },
+  { objectId: identifier("object_id").notNull(), ...columns() },
   (t) => [
+    primaryKey({ columns: [t.objectId, t.coinType] }),
     index("timelock_objects_of_coin").on(t.coinType, t.commencementTimestampMs, t.objectId),
     index("timelock_objects_of_owner").on(
       t.coinType,
@@ -56,7 +64,7 @@ export const timelockRangesTable = pgTable(
     until: int8("until").notNull(),
   },
   (t) => [
-    primaryKey({ columns: [t.objectId, t.checkpoint] }),
+    primaryKey({ columns: [t.objectId, t.checkpoint, t.coinType] }),
     index("timelock_ranges_of_coin").on(t.coinType, t.commencementTimestampMs, t.objectId, t.until),
     index("timelock_ranges_of_owner").on(
       t.coinType,
@@ -80,16 +88,17 @@ export type GrantRows = {
   readonly changes: readonly BalanceChangeRow[];
 };
 
-/** Current states by object id. */
+/** Current states by `objectKey`. */
 export const currentTimelocks = async (
   sql: Sql,
-  objectIds: readonly string[],
+  objects: readonly ObjectKey[],
 ): Promise<Map<string, TimelockState>> => {
-  const rows = await currentObjects<StoredGrant>(sql, liveSet, objectIds);
+  const rows = await currentObjects<StoredGrant>(sql, liveSet.table, objects);
   return new Map(
     rows.map(({ objectId, coinType, version, checkpoint, ...row }) => {
       const { objectId: _, ...grant } = grantOf({ objectId, ...row });
-      return [objectId, { coinType, ...grant, version: BigInt(version), checkpoint }];
+      const key = objectKey({ coinType, objectId });
+      return [key, { coinType, ...grant, version: BigInt(version), checkpoint }];
     }),
   );
 };

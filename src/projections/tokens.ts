@@ -4,16 +4,16 @@
  */
 import { getTableName, sql } from "drizzle-orm";
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
-import { texts } from "../database/column-arrays.ts";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { columnsByKey } from "../database/table-rows.ts";
+import { columnNames } from "../database/table-rows.ts";
 import { rowsAfterMark } from "../database/writing.ts";
 import { TOKENS_FILLED } from "./balance-progress.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 import { type HeldIn, heldInPipeline, heldOf, type StoredHeld } from "./held-coins.ts";
 import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";
+import { currentObjects, KEY, keyIn, type ObjectKey, objectKey } from "./live-objects.ts";
 import { FOR_CAP_TABLES } from "./needed.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEHIND_ALL } from "./position.ts";
@@ -53,15 +53,19 @@ export const tokenSuppliesTable = pgTable(
  * Grant amounts that the causes of token movements need. `timelock_objects` cannot serve: it is at
  * another checkpoint.
  */
-export const tokenGrantsTable = pgTable("token_grants", {
-  objectId: identifier("object_id").primaryKey(),
-  tokensTransferred: u64("tokens_transferred").notNull(),
-  leftBalance: u64("left_balance").notNull(),
-});
+export const tokenGrantsTable = pgTable(
+  "token_grants",
+  {
+    objectId: identifier("object_id").notNull(),
+    tokensTransferred: u64("tokens_transferred").notNull(),
+    leftBalance: u64("left_balance").notNull(),
+    coinType: identifier("coin_type").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.objectId, t.coinType] })],
+);
 
 /** A grant after a batch; without amounts it is gone. */
-export type SeenGrant = {
-  readonly objectId: string;
+export type SeenGrant = ObjectKey & {
   readonly tokensTransferred?: bigint;
   readonly leftBalance?: bigint;
 };
@@ -77,26 +81,16 @@ export type TokenNews = {
   readonly supplies: readonly (typeof tokenSuppliesTable.$inferSelect)[];
 };
 
-/** Current grant amounts, for the causes of later movements. */
+/** Current grant amounts by `objectKey`, for the causes of later movements. */
 export const currentGrants = async (
   sql: Sql,
-  objectIds: readonly string[],
+  objects: readonly ObjectKey[],
 ): Promise<Map<string, { readonly tokensTransferred: bigint; readonly leftBalance: bigint }>> => {
-  if (objectIds.length === 0) return new Map();
-  const rows = await sql.unsafe<
-    {
-      readonly objectId: string;
-      readonly tokensTransferred: string;
-      readonly leftBalance: string;
-    }[]
-  >(
-    `select ${columnsByKey(tokenGrantsTable)} from token_grants where object_id = any($1::text[])`,
-    [texts(objectIds)],
-    { prepare: true },
-  );
+  type Stored = ObjectKey & { readonly tokensTransferred: string; readonly leftBalance: string };
+  const rows = await currentObjects<Stored>(sql, tokenGrantsTable, objects);
   return new Map(
     rows.map((row) => [
-      row.objectId,
+      objectKey(row),
       {
         tokensTransferred: BigInt(row.tokensTransferred),
         leftBalance: BigInt(row.leftBalance),
@@ -112,15 +106,13 @@ export const keepGrants = (grants: readonly SeenGrant[]): BatchWrite =>
       parts: [
         `seen_grants as materialized (${text})`,
         `kept_grants as (
-          insert into token_grants (object_id, tokens_transferred, left_balance)
-          select object_id, tokens_transferred, left_balance from seen_grants
-          where left_balance is not null
-          on conflict (object_id) do update set
+          insert into token_grants (${columnNames(tokenGrantsTable).join(", ")})
+          select * from seen_grants where left_balance is not null
+          on conflict (${KEY.join(", ")}) do update set
             tokens_transferred = excluded.tokens_transferred, left_balance = excluded.left_balance
         )`,
         `gone_grants as (
-          delete from token_grants g
-          where g.object_id = any(array(select object_id from seen_grants where left_balance is null))
+          delete from token_grants o where ${keyIn("select * from seen_grants where left_balance is null")}
         )`,
       ],
       parameters,

@@ -139,8 +139,8 @@ const OF_ROWS: readonly Tampering[] = [
   rows(
     "token_grants",
     "an invented grant",
-    "insert into token_grants values ('0xbad', 1, 1)",
-    /^token_grants, objectId 0xbad: the row is stored, but the log gives none/m,
+    "insert into token_grants values ('0xbad', 1, 1, '0xbad::coin::COIN')",
+    /^token_grants, objectId 0xbad, coinType 0xbad::coin::COIN: the row is stored, but the log gives none/m,
   ),
   rows(
     "tokens",

@@ -123,6 +123,7 @@ export const setTokens = (
         tokenRows(
           objects.map(({ id, owner, balance }) => ({
             objectId: address(id),
+            coinType,
             state:
               balance === null ? null : { coinType, owner, balance, version: 7n, checkpoint: 42n },
           })),

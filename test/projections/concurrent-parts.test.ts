@@ -17,12 +17,14 @@ const changes = (round: number, salt: number) =>
   Array.from({ length: 120 }, (_, n) => {
     const object = (n * 7 + salt * 3) % 120;
     const gone = (object + round) % 5 === 0;
+    const coinType = object % 2 === 0 ? ACME : BETA;
     return {
       objectId: address(object.toString(16)),
+      coinType,
       state: gone
         ? null
         : {
-            coinType: object % 2 === 0 ? ACME : BETA,
+            coinType,
             owner: owner(object * 13 + round * salt),
             version: BigInt(round),
             checkpoint: BigInt(round),
@@ -31,8 +33,8 @@ const changes = (round: number, salt: number) =>
   });
 
 const tokenChanges = (round: number) =>
-  changes(round, 11).map(({ objectId, state }) => ({
-    objectId,
+  changes(round, 11).map(({ state, ...object }) => ({
+    ...object,
     state: state && { ...state, balance: BigInt(round + 1) },
   }));
 
@@ -45,8 +47,8 @@ const foldGrants = (database: TestDatabase, round: number) =>
       tx,
       foldTimelocks(
         grantRows(
-          changes(round, 17).map(({ objectId, state }) => ({
-            objectId,
+          changes(round, 17).map(({ state, ...object }) => ({
+            ...object,
             state: state && {
               ...state,
               funder: owner(0),

@@ -59,6 +59,16 @@ export const groupOf = (
  */
 export const makeTables = async (sql: Sql, pipelines: readonly Pipeline[]): Promise<void> => {
   const names = tableNames(pipelines);
+  if (await areOther(sql, REPLAY_SCHEMA, names)) await discardRun(sql, pipelines);
+  await sql`select public.replay_make(${texts(names)}::text[])`;
+};
+
+/** Whether tables that are there have other columns, constraints or triggers than the served ones. */
+const areOther = async (
+  sql: Sql,
+  place: ReplayPlace,
+  names: readonly string[],
+): Promise<boolean> => {
   const [row] = await sql<{ other: boolean }[]>`
     with parts as (
       select relname as name, part
@@ -71,13 +81,12 @@ export const makeTables = async (sql: Sql, pipelines: readonly Pipeline[]): Prom
         union all
         -- A disabled one is as good as none.
         select concat_ws(' ', replace(pg_get_triggerdef(oid), format(' ON %I.%I ', nspname, relname), ' ON '),
-          nspname = ${REPLAY_SCHEMA} and tgenabled = 'D')
+          nspname = ${place} and tgenabled = 'D')
         from pg_trigger where tgrelid = c.oid and not tgisinternal) as parts
-      where nspname in ('public', ${REPLAY_SCHEMA}) and relname = any(${texts(names)}::text[])
-        and to_regclass(${REPLAY_SCHEMA} || '.' || relname) is not null)
+      where nspname in ('public', ${place}) and relname = any(${texts(names)}::text[])
+        and to_regclass(${place} || '.' || relname) is not null)
     select exists (select from parts group by name, part having count(*) < 2) as other`;
-  if (row?.other) await discardRun(sql, pipelines);
-  await sql`select public.replay_make(${texts(names)}::text[])`;
+  return row?.other ?? false;
 };
 
 /** Creates the secondary indexes, which are cheaper once the rows are in. */
@@ -208,14 +217,12 @@ export class NoFormerTablesError extends Error {
 /** @throws NoFormerTablesError (stop) */
 export const assertFormer = async (sql: Sql, pipelines: readonly Pipeline[]): Promise<void> => {
   const names = tableNames(pipelines);
-  const [row] = await sql<{ same: bigint; all: bigint }[]>`
-    select count(distinct table_name) as all, count(distinct table_name) filter (where same) as same
-    from (
-      select table_name, bool_and(count = 2) over (partition by table_name) as same
-      from (select table_name, count(*) from information_schema.columns
-            where table_schema in ('public', ${BEFORE_SCHEMA}) and table_name = any(${texts(names)}::text[])
-            group by table_name, column_name, data_type) as columns) as tables`;
-  if (row?.same !== BigInt(names.length)) throw new NoFormerTablesError(pipelines);
+  const [row] = await sql<{ kept: bigint }[]>`
+    select count(*) as kept from pg_class
+    where relnamespace = to_regnamespace(${BEFORE_SCHEMA}) and relname = any(${texts(names)}::text[])`;
+  if (row?.kept !== BigInt(names.length) || (await areOther(sql, BEFORE_SCHEMA, names))) {
+    throw new NoFormerTablesError(pipelines);
+  }
   for (const { watermark, layout } of pipelines) {
     const [mark] = await sql<{ layout: number }[]>`
       select layout from ${sql(`${BEFORE_SCHEMA}.${getTableName(watermark)}`)}`;
