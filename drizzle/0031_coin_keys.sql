@@ -3,14 +3,14 @@
 
 -- A grant's coin is that of its states; or of its facts, where the pipeline of grants is elsewhere or holds the coin.
 -- Only the pipeline of tokens waits for this table.
-ALTER TABLE "token_grants" ADD COLUMN "coin_type" text collate "C";--> statement-breakpoint
+ALTER TABLE "token_grants" ADD COLUMN "coin_type" text collate "C", DROP CONSTRAINT "token_grants_pkey";--> statement-breakpoint
 UPDATE "token_grants" AS g SET "coin_type" = o."coin_type"
 FROM "timelock_objects" AS o WHERE o."object_id" = g."object_id";--> statement-breakpoint
 UPDATE "token_grants" AS g SET "coin_type" = f."coin_type"
 FROM "log_facts" AS f WHERE g."coin_type" IS NULL AND f."object_id" = g."object_id"
   -- Without such a grant the log is not read.
   AND EXISTS (SELECT FROM "token_grants" WHERE "coin_type" IS NULL);--> statement-breakpoint
-ALTER TABLE "token_grants" ALTER COLUMN "coin_type" SET NOT NULL, DROP CONSTRAINT "token_grants_pkey",
+ALTER TABLE "token_grants" ALTER COLUMN "coin_type" SET NOT NULL,
   ADD CONSTRAINT "token_grants_object_id_coin_type_pk" PRIMARY KEY("object_id","coin_type");--> statement-breakpoint
 -- Statements queue behind a lock that is waited for, so it waits briefly, and again.
 DO $$

@@ -29,8 +29,7 @@ const allMigrations = (): readonly Migration[] => {
 /** A file and its name, such as `0000_init`. */
 type Migration = MigrationMeta & { readonly name: string };
 
-/** Names of all migrations, in order, such as `0000_init`. */
-export const migrationNames = (): readonly string[] =>
+const migrationNames = (): readonly string[] =>
   readdirSync(FOLDER)
     .filter((file) => file.endsWith(".sql"))
     .map((file) => file.slice(0, -".sql".length))

@@ -64,10 +64,13 @@ type Cells = Readonly<Record<string, string | bigint>>;
 /** Primary key of tables with a row per object. */
 export const KEY = ["object_id", "coin_type"];
 
-/** Condition that a row `o` has a key of `query`; the list of ids keeps the plan from starting at the table. */
+/**
+ * Condition that a row `o` has a key of `query`. The list of ids, and `is true`, which makes no join, keep the plan from
+ * starting at the table.
+ */
 export const keyIn = (query: string): string => `
   o.object_id = any(array(select object_id from (${query}) as given))
-  and (o.object_id, o.coin_type) in (select object_id, coin_type from (${query}) as given)`;
+  and ((o.object_id, o.coin_type) in (select object_id, coin_type from (${query}) as given)) is true`;
 
 /** Folds the changes that a query yields as rows of the set's table; gone objects have no owner. */
 const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing => {

@@ -135,10 +135,10 @@ const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
           ) old
           where not n.granted
         ))
-        -- Partitions have the same places.
-        and (w.coin_type, w.owner, w.role) in (
+        -- Another partition may have a row in the same place. "Is true": no join, which could start at the table.
+        and ((w.coin_type, w.owner, w.role) in (
           select coin_type, owner, role from newest where not granted
-        )
+        )) is true
       )`,
     ],
     parameters: [

@@ -1,19 +1,46 @@
 /** A database of the version before, and commands of this one that are not there to upgrade it. */
-import { expect, test } from "vitest";
+import { readMigrationFiles } from "drizzle-orm/migrator";
+import { expect, inject, test } from "vitest";
+import { connect } from "../../src/database/connect.ts";
 import { MigrationsMissingError } from "../../src/database/migrate.ts";
-import { databaseBefore } from "../database/database-before.ts";
+import { inServer, withDatabase } from "../postgres-setup.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
 
-type Older = Awaited<ReturnType<typeof databaseBefore>>;
-
-/** All tables and columns, and what was applied. */
-const shapeOf = async ({ sql }: Older) => ({
-  columns: await sql`
-    select table_schema, table_name, column_name from information_schema.columns
-    where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2, 3`,
-  applied: await sql`select hash from drizzle.__drizzle_migrations order by id`,
-});
+/** A database that lacks the newest migration. */
+const olderDatabase = async () => {
+  const server = inject("postgresUrl");
+  const name = `holderbook_older_${process.pid}`;
+  await inServer(server, (sql) => sql.unsafe(`create database ${name} template template0`));
+  const url = withDatabase(server, name);
+  const database = connect({ url, max: 1, applicationName: "older" });
+  await database.transaction(async ({ sql }) => {
+    await sql`create schema drizzle`;
+    await sql`
+      create table drizzle.__drizzle_migrations
+        (id serial primary key, hash text not null, created_at bigint)`;
+    for (const migration of readMigrationFiles({ migrationsFolder: "drizzle" }).slice(0, -1)) {
+      for (const statement of migration.sql) await sql.unsafe(statement);
+      await sql`
+        insert into drizzle.__drizzle_migrations (hash, created_at)
+        values (${migration.hash}, ${BigInt(migration.folderMillis)})`;
+    }
+  });
+  return {
+    url,
+    /** All tables and columns, and what was applied. */
+    shape: async () => ({
+      columns: await database.sql`
+        select table_schema, table_name, column_name from information_schema.columns
+        where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2, 3`,
+      applied: await database.sql`select hash from drizzle.__drizzle_migrations order by id`,
+    }),
+    [Symbol.asyncDispose]: async () => {
+      await database.close();
+      await inServer(server, (sql) => sql.unsafe(`drop database ${name} with (force)`));
+    },
+  };
+};
 
 const COIN = "0x2::sui::SUI";
 
@@ -42,10 +69,10 @@ const COMMANDS = [
 ];
 
 test("commands other than migrate, start, index and serve leave an older database unchanged and say what to do", async () => {
-  await using older = await databaseBefore();
+  await using older = await olderDatabase();
   await using folder = await temporaryFolder();
   const settings = { DATABASE_URL: older.url, DATA_DIR: folder.path };
-  const before = await shapeOf(older);
+  const before = await older.shape();
   for (const command of COMMANDS) {
     const { code, stdout, stderr } = await runCommand(command.split(" "), settings).catch(
       (error: unknown) => ({ code: 1, stdout: "", stderr: String(error) }),
@@ -56,10 +83,10 @@ test("commands other than migrate, start, index and serve leave an older databas
       stderr: expect.stringMatching(/lacks a migration \(\d{4}_\w+\).*`holderbook migrate`/s),
     });
   }
-  expect(await shapeOf(older)).toEqual(before);
+  expect(await older.shape()).toEqual(before);
 
   expect((await runCommand(["migrate"], settings)).code).toBe(0);
-  const after = await shapeOf(older);
+  const after = await older.shape();
   expect(after.applied.length).toBe(before.applied.length + 1);
   expect((await runCommand(["keys", "list"], settings)).code).toBe(0);
 }, 240_000);

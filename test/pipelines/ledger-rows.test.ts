@@ -153,6 +153,7 @@ test("an object written several times counts in its final state", () => {
     sharedTokenObjectsPipeline.rows(facts(...transactions), emptyTables()).objects;
   const standing = (balance: bigint, transaction: number) => [
     {
+      coinType: ACME,
       objectId: TOKEN,
       state: {
         coinType: ACME,
@@ -165,9 +166,11 @@ test("an object written several times counts in its final state", () => {
   ];
 
   expect(end([written(1n)], [written(2n)], [written(2n)])).toEqual(standing(2n, 2));
-  expect(end([written(1n)], [gone])).toEqual([{ objectId: TOKEN, state: null }]);
+  expect(end([written(1n)], [gone])).toEqual([{ coinType: ACME, objectId: TOKEN, state: null }]);
   expect(end([gone], [written(7n)])).toEqual(standing(7n, 1));
-  expect(end([gone], [written(7n)], [gone])).toEqual([{ objectId: TOKEN, state: null }]);
+  expect(end([gone], [written(7n)], [gone])).toEqual([
+    { coinType: ACME, objectId: TOKEN, state: null },
+  ]);
 });
 
 test("a grant is stored with its whole schedule", () => {
@@ -177,6 +180,7 @@ test("a grant is stored with its whole schedule", () => {
   );
   expect(objects).toEqual([
     {
+      coinType: ACME,
       objectId: GRANT,
       state: {
         coinType: ACME,

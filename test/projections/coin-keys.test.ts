@@ -4,7 +4,8 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { texts } from "../../src/database/column-arrays.ts";
-import { migrate, migrationNames } from "../../src/database/migrate.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { readHighWater } from "../../src/log/high-water.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import {
   assertFormer,
@@ -16,8 +17,8 @@ import {
 import { timelockObjectsPipeline } from "../../src/pipelines/timelock-objects.ts";
 import { until } from "../lanes/until.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
-import { projectedRows } from "../projections/projected-rows.ts";
 import { follow } from "../service/following.ts";
+import { projectedRows } from "./projected-rows.ts";
 
 const ledger = createDemoLedger({ seed: "keys" });
 const written = Array.from({ length: 160 }, () => {
@@ -28,9 +29,8 @@ const written = Array.from({ length: 160 }, () => {
 /** Reads the ledger's next checkpoints, up to this one. */
 const index = async (database: TestDatabase, end: number, maxFacts = 2_000) => {
   const following = await follow(database, ledger);
-  const [row] = await database.sql<{ next: bigint | null }[]>`
-    select next_checkpoint as next from log_high_water`;
-  await following.append(written.slice(Number(row?.next ?? 0n), end));
+  const { nextCheckpoint = 0n } = (await readHighWater(database.sql)) ?? {};
+  await following.append(written.slice(Number(nextCheckpoint), end));
   await following.project(maxFacts);
 };
 
@@ -106,12 +106,11 @@ test("tables that are divided by coin take the same keys and every statement, an
   expect(found?.revoked).toBe(true);
 });
 
-const MIGRATION = "coin_keys";
-
 /** Takes a database back to the version before the migration. */
 const takeBack = async ({ sql }: TestDatabase): Promise<void> => {
-  const place = migrationNames().findIndex((name) => name.slice(5) === MIGRATION);
-  const hash = readMigrationFiles({ migrationsFolder: "drizzle" })[place]?.hash ?? "";
+  const migrations = readMigrationFiles({ migrationsFolder: "drizzle" });
+  const { hash } =
+    migrations.find(({ sql: [first] }) => first?.includes("Keys of what belongs to a coin")) ?? {};
   await sql.unsafe(`
     alter table shared_token_objects drop constraint shared_token_objects_object_id_coin_type_pk,
       add constraint shared_token_objects_pkey primary key (object_id);
