@@ -62,7 +62,7 @@ export const foldChanges = <State extends Cells>(
 type Cells = Readonly<Record<string, string | bigint>>;
 
 /** Primary key of tables with a row per object. */
-export const KEY = ["object_id", "coin_type"];
+export const KEY_COLUMNS = ["object_id", "coin_type"];
 
 /**
  * Condition that a row `o` has a key of `query`. The list of ids, and `is true`, which makes no join, keep the plan from
@@ -77,7 +77,7 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
   const name = getTableName(table);
   const columns = columnNames(table);
   const all = columns.join(", ");
-  const state = columns.filter((column) => !KEY.includes(column));
+  const state = columns.filter((column) => !KEY_COLUMNS.includes(column));
   const excluded = state.map((column) => `excluded.${column}`).join(", ");
   return foldBalances(part, {
     parameters: changed.parameters,
@@ -92,7 +92,7 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
       `removed as (delete from ${name} o where ${keyIn("select * from changed where owner is null")})`,
       `written as (
         insert into ${name} (${all}) select ${all} from changed where owner is not null
-        on conflict (${KEY.join(", ")}) do update set (${state.join(", ")}) = row(${excluded})
+        on conflict (${KEY_COLUMNS.join(", ")}) do update set (${state.join(", ")}) = row(${excluded})
       )`,
     ],
     gained: `

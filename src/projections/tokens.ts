@@ -13,7 +13,7 @@ import { TOKENS_FILLED } from "./balance-progress.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 import { type HeldIn, heldInPipeline, heldOf, type StoredHeld } from "./held-coins.ts";
 import { COMPLETENESS, INCOMPLETE_HELD } from "./incomplete-coins.ts";
-import { currentObjects, KEY, keyIn, type ObjectKey, objectKey } from "./live-objects.ts";
+import { currentObjects, KEY_COLUMNS, keyIn, type ObjectKey, objectKey } from "./live-objects.ts";
 import { FOR_CAP_TABLES } from "./needed.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEHIND_ALL } from "./position.ts";
@@ -108,7 +108,7 @@ export const keepGrants = (grants: readonly SeenGrant[]): BatchWrite =>
         `kept_grants as (
           insert into token_grants (${columnNames(tokenGrantsTable).join(", ")})
           select * from seen_grants where left_balance is not null
-          on conflict (${KEY.join(", ")}) do update set
+          on conflict (${KEY_COLUMNS.join(", ")}) do update set
             tokens_transferred = excluded.tokens_transferred, left_balance = excluded.left_balance
         )`,
         `gone_grants as (
