@@ -6,6 +6,7 @@ RUN npm ci --no-audit --no-fund --loglevel=error
 COPY tsconfig.json ./
 COPY bin bin
 COPY client client
+COPY src/values src/values
 COPY web web
 RUN node bin/run.mjs web
 

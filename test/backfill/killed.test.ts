@@ -9,6 +9,7 @@ import { backfillCommands } from "./commands.ts";
 import { divideLedger } from "./divided-ledger.ts";
 
 const KILLS = 50;
+const JOINING_KILLS = 5;
 const CHECKPOINTS = 1_500;
 const WITHIN_MS = 420_000;
 
@@ -17,8 +18,13 @@ test("workers killed fifty times, and the joining process five times, leave the 
   await using ledger = await divideLedger(CHECKPOINTS);
   await using alone = await freshDatabase();
   await ledger.readLog(alone);
-  // As slow as it takes for fifty workers to start.
+  // As slow as it takes for many workers to start; the last checkpoint is withheld until all were killed.
   ledger.store.state.answerMs = 20;
+  const killed = Promise.withResolvers<void>();
+  ledger.store.state.misbehave = async (sequence, _, method) => {
+    if (method === "GET" && sequence === ledger.last) await killed.promise;
+    return false;
+  };
   await using divided = await freshDatabase();
   await using commands = await backfillCommands(ledger, divided);
   const { work } = commands;
@@ -42,15 +48,15 @@ test("workers killed fifty times, and the joining process five times, leave the 
       workers[at] = work();
       kills += 1;
     }
-    if (kills % 10 === 9 && joiningKills < 5) {
+    if (kills === KILLS && joiningKills === JOINING_KILLS) killed.resolve();
+    if (kills % 10 === 9 && joiningKills < JOINING_KILLS) {
       joining.child.kill("SIGKILL");
       await joining.ended;
       joining = backfill();
       joiningKills += 1;
     }
   }
-  expect(kills).toBeGreaterThanOrEqual(KILLS);
-  expect(joiningKills).toBe(5);
+  expect([kills, joiningKills]).toEqual([KILLS, JOINING_KILLS]);
   // Blocks are cut as batches were: the rest is equal to the byte.
   const cut = ["log_blocks", "log_block_chain"];
   const rows = Object.entries(await rowsOfLog(divided)).filter(([table]) => !cut.includes(table));

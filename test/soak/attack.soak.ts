@@ -34,6 +34,7 @@ const BOUNDS_OF_INDEXING = { ...BOUNDS, megabytes: 800 };
 const QUIET_P99_MS = 20;
 /** A service that is slower than this without an attack must not loosen its own bounds further. */
 const SLOWEST_QUIET = 5;
+const QUIET_ROUNDS = 10;
 const CHECKPOINTS_BEHIND = 5;
 
 /** So many lists, of two coin types in turn. */
@@ -109,7 +110,7 @@ const opened = new AsyncDisposableStack();
 let service: Service;
 let whileIndexing: Seen;
 /** How many times slower than a quiet machine this one is, at least 1. */
-let slowness: number;
+let slowness = Number.NaN;
 
 beforeAll(async () => {
   const folder = opened.use(await temporaryFolder());
@@ -136,8 +137,11 @@ beforeAll(async () => {
   whileIndexing = await seenDuring(async () => {
     while (await isBehind()) await delay(100);
   });
-  const quiet = await seenDuring(() => delay(ROUND_MS));
-  slowness = Math.max(1, quantile(quiet, 0.99) / QUIET_P99_MS);
+  // Again while the machine is busy with something else, such as what ran before.
+  for (let round = 0; round < QUIET_ROUNDS && !(slowness < SLOWEST_QUIET); round += 1) {
+    const quiet = await seenDuring(() => delay(ROUND_MS));
+    slowness = Math.max(1, quantile(quiet, 0.99) / QUIET_P99_MS);
+  }
 }, 240_000);
 afterAll(() => opened.disposeAsync());
 
