@@ -146,7 +146,9 @@ const copyAgain = async (database: Database) => {
       where attrelid = ${table}::regclass and attnum > 0 and attgenerated = '' order by attnum`;
     const names = columns.map(({ name }) => `"${name}"`).join(", ");
     const chunks: Buffer[] = [];
-    const out = await sql.unsafe(`copy ${table} (${names}) to stdout (format binary)`).readable();
+    const out = await sql
+      .unsafe(`copy (select ${names} from ${table}) to stdout (format binary)`)
+      .readable();
     for await (const chunk of out) chunks.push(chunk);
     contents.set(table, { names, bytes: Buffer.concat(chunks) });
     await sql.unsafe(`create table twin_${table} (like ${table} including all)`);

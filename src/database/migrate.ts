@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
+import { boundFacts, lockMigrations } from "./bound-facts.ts";
 import type { Database, Sql } from "./connect.ts";
 import { buildAhead } from "./indexes-ahead.ts";
 import {
@@ -35,11 +36,11 @@ const migrationNames = (): readonly string[] =>
     .map((file) => file.slice(0, -".sql".length))
     .sort();
 
+/** The migration that partitions the facts. */
+const PARTITIONS = "0032_partitions";
+
 /** `server_version_num` of the oldest supported Postgres. */
 export const OLDEST_VERSION = 150_000;
-
-/** Advisory lock for migrating; an arbitrary constant. */
-const MIGRATION_LOCK = 6_204_117_233_551n;
 
 /** The server is too old. Stop; use a newer one. */
 export class PostgresTooOldError extends Error {
@@ -98,7 +99,8 @@ export class MigrationsMissingError extends Error {
 }
 
 /**
- * Applies missing migrations in one transaction, their unique indexes built ahead; concurrent calls take turns.
+ * Applies missing migrations in one transaction; concurrent calls take turns. What would take long under its locks, the
+ * build of unique indexes and a scan of the facts, comes before it, beside the service.
  * @param database of the tables' owner; of any role when nothing is missing
  * @param service role to grant privileges to; the same role by default
  * @throws DatabaseRightsError (stop) when something is missing and the role does not own the tables
@@ -114,10 +116,11 @@ export const migrate = async (
       database,
       pending.flatMap((migration) => migration.sql),
     );
+    if (pending.some(({ name }) => name === PARTITIONS)) await boundFacts(database);
   }
   return database.transaction(async ({ sql }) => {
     await refuseOldServer(sql);
-    await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+    await lockMigrations(sql);
     const owner = await foreignOwner(sql);
     if (owner !== undefined) {
       const pending = (await missing(sql, migrations)).map(({ name }) => name).join(", ");

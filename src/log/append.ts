@@ -1,4 +1,4 @@
-import { getTableColumns, getTableName } from "drizzle-orm";
+import { getTableColumns } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows, copyRows, type Row } from "../database/table-rows.ts";
@@ -26,6 +26,7 @@ import {
 } from "./fact.ts";
 import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
 import { appendPackages } from "./packages.ts";
+import type { PartitionsAhead } from "./partitions.ts";
 import {
   logBlockChain,
   logBlocks,
@@ -56,6 +57,7 @@ type Append = {
   readonly packages: Set<string>;
   readonly knownSecurities: Set<string>;
   readonly ends: ChainEnds;
+  readonly partitions: PartitionsAhead;
 };
 
 /** See `Log.append`. */
@@ -71,6 +73,7 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
     await appendOnce(on, append, made);
   } catch (error) {
     append.ends.forget();
+    append.partitions.forget();
     const isExpected =
       error instanceof HighWaterMovedError && (await on.statement((sql) => expects(sql, batch)));
     if (!isExpected) throw error;
@@ -88,6 +91,7 @@ const appendOnce = async (on: Transactor, append: Append, made: Made): Promise<v
   const { batch, coins, ends } = append;
   const { facts, joined = [] } = batch;
   const linking = await ends.linkingOf(on, { facts, ...made });
+  const target = await append.partitions.reach(on, batch.first, batch.last.sequence);
   const hashing = linking.hash();
   const securities = newSecurities(append);
   const isSmall = facts.length <= INSERT_UP_TO_FACTS;
@@ -107,7 +111,7 @@ const appendOnce = async (on: Transactor, append: Append, made: Made): Promise<v
         moveHighWater(sql, batch, made, linking.before),
         upsertCoins(sql, securities, coins),
         appendPackages(sql, joined),
-        ...(facts.length === 0 ? [] : [copyRows(sql, getTableName(logFacts), logFacts, rows)]),
+        ...(facts.length === 0 ? [] : [copyRows(sql, target, logFacts, rows)]),
       ];
       // All must have ended before the transaction does.
       const results = await Promise.allSettled(statements);

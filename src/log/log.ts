@@ -11,6 +11,7 @@ import { createChainEnds } from "./chain-ends.ts";
 import type { AppendBatch, CoinDecimals, FactBatch } from "./fact.ts";
 import { claimHighWater, type HighWater, type LogIdentity, readHighWater } from "./high-water.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
+import { createPartitionsAhead } from "./partitions.ts";
 import { type FactRequest, readFacts } from "./read-facts.ts";
 
 export type { HighWater, LogIdentity } from "./high-water.ts";
@@ -78,6 +79,7 @@ export const openLog = async (
   const packages = new Set(claimed.packages);
   const knownSecurities = new Set<string>();
   const ends = createChainEnds();
+  const partitions = createPartitionsAhead();
   return {
     ...source,
     firstCheckpoint: claimed.firstCheckpoint,
@@ -89,6 +91,6 @@ export const openLog = async (
     },
     completeChains: (on, signal) => completeChains(on, { ...options, signal }),
     append: (batch, coins, on = database) =>
-      appendBatch(on, { batch, coins, packages, knownSecurities, ends }),
+      appendBatch(on, { batch, coins, packages, knownSecurities, ends, partitions }),
   };
 };

@@ -11,6 +11,7 @@ import type { Sql, Tx } from "../database/connect.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { checkpointMark } from "./blocks.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
+import { makePartitions, partitionsOf } from "./partitions.ts";
 import {
   logBlockChain,
   logBlocks,
@@ -50,6 +51,8 @@ const TABLES = [
   logHighWater,
   logCoins,
 ].map(getTableName);
+
+const FACTS = getTableName(logFacts);
 
 /**
  * The second log ends elsewhere, or with another digest. Nothing was exchanged. Stop; read it again
@@ -120,23 +123,31 @@ export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
     set decimals = excluded.decimals, decimals_source = excluded.decimals_source
     where coin.decimals is null`);
   for (const { grant } of await grantsOf(sql, home)) await sql.unsafe(grant);
+  const [former, later] = [await withPartitions(sql, home), await withPartitions(sql, SECOND)];
   await sql.unsafe(`create schema ${FORMER}`);
-  for (const table of TABLES) {
-    await sql.unsafe(`alter table ${home}.${table} set schema ${FORMER}`);
-    await sql.unsafe(`alter table ${SECOND}.${table} set schema ${home}`);
-  }
+  for (const table of former) await sql.unsafe(`alter table ${home}.${table} set schema ${FORMER}`);
+  for (const table of later) await sql.unsafe(`alter table ${SECOND}.${table} set schema ${home}`);
   await sql.unsafe(`drop schema ${FORMER} cascade`);
   await sql.unsafe(`drop schema ${SECOND}`);
 };
 
-/** Privileges of other roles on the log, as grants on the second. */
+/** Tables of a log in a schema, and the partitions of its facts, which do not move with them. */
+const withPartitions = async (sql: Sql, schema: string): Promise<readonly string[]> => [
+  ...TABLES,
+  ...(await partitionsOf(sql, `${schema}.${FACTS}`)).map(({ name }) => name),
+];
+
+/** Privileges of other roles on the log, as grants on the second; its partitions get those of the facts. */
 const grantsOf = (sql: Sql, home: string) =>
   sql<{ grant: string }[]>`
-    select format('grant %s on %I.%I to %s', privilege_type, ${SECOND}::text, relname,
+    select format('grant %s on %s to %s', privilege_type, second.oid::regclass,
                   case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end) as grant
-    from pg_class, aclexplode(relacl)
-    where relnamespace = to_regnamespace(${home}) and relname = any(${texts(TABLES)}::text[])
-      and grantee <> relowner`;
+    from pg_class first
+    join pg_class second on second.relkind in ('r', 'p')
+      and first.relname = case when second.relispartition then ${FACTS} else second.relname end,
+      aclexplode(first.relacl)
+    where first.relnamespace = to_regnamespace(${home}) and first.relname = any(${texts(TABLES)}::text[])
+      and second.relnamespace = to_regnamespace(${SECOND}) and grantee <> first.relowner`;
 
 /** Schema of the log's tables, quoted. */
 const schemaOfLog = async (sql: Sql): Promise<string> => {
@@ -165,7 +176,10 @@ const shapeOf = async (sql: Sql, home: string): Promise<string> => {
 const makeLike = async (sql: Sql, home: string, table: string): Promise<void> => {
   const here = `${home}.${table}`;
   const there = `${SECOND}.${table}`;
-  await sql.unsafe(`create table ${there} (like ${here} including all excluding indexes)`);
+  const partitioned = table === FACTS ? "partition by range (checkpoint)" : "";
+  await sql.unsafe(
+    `create table ${there} (like ${here} including all excluding indexes) ${partitioned}`,
+  );
   const definitions = await sql<{ definition: string }[]>`
     select 'alter table ' || ${here}::text || ' add constraint ' || quote_ident(conname) || ' '
            || pg_get_constraintdef(oid) as definition
@@ -183,6 +197,9 @@ const makeLike = async (sql: Sql, home: string, table: string): Promise<void> =>
 const copyUpTo = async (sql: Sql, { address, from }: SecondLog): Promise<void> => {
   const start = await startOf(sql, from);
   const mark = await checkpointMarkOf(sql, start - 1n);
+  const [{ first } = { first: start }] = await sql<{ first: bigint }[]>`
+    select first_checkpoint as first from log_high_water`;
+  await makePartitions(sql, first, start, `${SECOND}.${FACTS}`);
   await sql`
     insert into ${sql(SECOND)}.log_facts select * from log_facts where checkpoint < ${start}`;
   await sql`

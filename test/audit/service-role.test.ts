@@ -53,6 +53,15 @@ test("the service's role reads and appends to append-only tables and writes all 
   expect(await waysAround(service.sql)).toEqual([]);
 });
 
+test("the service makes partitions of the log with its owner's function, which it then can only append to", async () => {
+  await service.sql`select log_partitions('log_facts', 120000000, 120000001)`;
+  const tables = await rightsOf(roles.service);
+  expect(tables.filter(({ name }) => name.startsWith("log_facts_from_"))).toHaveLength(4);
+  expect(tables).toEqual(asWanted(tables));
+  expect(await lacksOf(service.sql)).toEqual([]);
+  expect(await waysAround(service.sql)).toEqual([]);
+});
+
 /** What a thief of the service's password would try, each in a transaction of its own. */
 const ATTACKS: readonly (readonly [what: string, statement: string, refusal: RegExp])[] = [
   ["switch a trigger off", "alter table log_facts disable trigger all", /must be owner/],
@@ -256,6 +265,8 @@ test("the service exchanges tables of projections for their owner's twins, and n
     "replay_index('{log_sequence}')",
     "replay_exchange('{operator_acts}')",
     "replay_drop('public', '{balances}')",
+    "log_partitions('balances', 0, 1)",
+    "log_partitions('log_facts_from_0', 0, 1)",
   ]) {
     await expect(service.sql.unsafe(`select ${call}`), call).rejects.toMatchObject({
       code: "HB002",

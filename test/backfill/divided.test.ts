@@ -4,6 +4,7 @@ import { readHighWater } from "../../src/log/high-water.ts";
 import { proofOf } from "../../src/log/proofs.ts";
 import { rangesAhead } from "../../src/log/ranges.ts";
 import { contentsOf, rowsOfLog } from "../log/contents.ts";
+import { divideFacts } from "../log/facts-partitions.ts";
 import { freshDatabase } from "../postgres.ts";
 import { divideLedger } from "./divided-ledger.ts";
 
@@ -14,6 +15,8 @@ test("ranges read by two workers join to the log that one reader makes, signatur
   await using alone = await freshDatabase();
   await ledger.readLog(alone);
   await using divided = await freshDatabase({ max: 8 });
+  // Within a range: its append goes on in the next partition.
+  await divideFacts(divided, 200n);
   await using one = ledger.work(divided);
   await using other = ledger.work(divided);
   await ledger.join(divided);

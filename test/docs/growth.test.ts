@@ -18,7 +18,7 @@ test("every table of the database is listed once: what adds a row, its size and 
   await using database = await freshDatabase();
   const found = await database.sql<{ name: string }[]>`
     select relname as name from pg_class
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`;
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`;
   expect(rows.map(({ name }) => name).toSorted()).toEqual(found.map(({ name }) => name).toSorted());
   expect(rows.filter(({ cells }) => cells.length !== 3 || cells.includes(""))).toEqual([]);
 });

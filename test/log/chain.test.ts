@@ -216,8 +216,8 @@ const rowsRead = async (sql: Sql, work: () => Promise<unknown>): Promise<bigint>
   // Counts what this connection has not reported yet: of earlier transactions, too.
   const soFar = async () => {
     const [row] = await sql<{ rows: bigint }[]>`
-      select coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) as rows
-      from pg_stat_xact_user_tables where relname = 'log_facts'`;
+      select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int8 as rows
+      from pg_stat_xact_user_tables where starts_with(relname, 'log_facts_from_')`;
     return row?.rows ?? 0n;
   };
   const before = await soFar();

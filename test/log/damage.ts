@@ -3,6 +3,7 @@ import { texts } from "../../src/database/column-arrays.ts";
 import type { Database, Sql } from "../../src/database/connect.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import type { Fact } from "../../src/log/fact.ts";
+import { partitionsOf } from "../../src/log/partitions.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Loses the table of the high-water mark for good. */
@@ -39,6 +40,12 @@ export const noteWriters = async ({ sql }: TestDatabase) => {
     end $$;
     create trigger note_writer after insert on log_facts
     for each statement execute function note_writer();`);
+  // A large append copies into its partition.
+  for (const { name } of await partitionsOf(sql)) {
+    await sql.unsafe(`
+      create trigger note_writer after insert on ${name}
+      for each statement execute function note_writer();`);
+  }
   return async () => {
     const [written] = await sql<{ writers: bigint; locked: boolean }[]>`
       select count(distinct pid) as writers, bool_and(holds_lock) as locked from written_by`;

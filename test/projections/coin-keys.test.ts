@@ -45,7 +45,7 @@ const NOT_OF_A_COIN = {
 const tablesOfCoins = async ({ sql }: TestDatabase): Promise<readonly string[]> => {
   const rows = await sql<{ name: string }[]>`
     select relname as name from pg_attribute join pg_class on pg_class.oid = attrelid
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and attname = 'coin_type'
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and attname = 'coin_type'
       and relname <> all(${texts(Object.keys(NOT_OF_A_COIN))}::text[]) order by 1`;
   return rows.map(({ name }) => name);
 };

@@ -22,18 +22,27 @@ const names = (): readonly string[] => {
   return [...new Set(tables.map(getTableName))];
 };
 
+/** Partitioned by a migration; their partitions are plain tables. */
+const PARTITIONED = `'{${getTableName(ofLog.logFacts)}}'::text[]`;
+
 /** Names that are not plain tables, or whose rows are hidden from some roles. */
 const TABLES = `
+  with given as (
+    select name, name = any(${PARTITIONED}) as partitioned from unnest($1::text[]) as name
+    union all
+    select relname, false from pg_inherits join pg_class on oid = inhrelid
+    where inhparent = any(select to_regclass('public.' || name) from unnest(${PARTITIONED}) as name)
+  )
   select name || case
       when c.oid is null then ' is not a table of the schema public'
-      when c.relkind <> 'r' then ' is not a table, but a view or the like'
+      when c.relkind <> case when partitioned then 'p' else 'r' end then ' is not a table, but a view or the like'
       when c.relrowsecurity then ' has row security on, which hides rows from some roles'
       when c.relhasrules then ' has rules, which rewrite statements'
       else ' has another table inherit from it, whose rows count as its own' end as what
-  from unnest($1::text[]) as name
+  from given
   left join pg_class c on c.relname = name and c.relnamespace = 'public'::regnamespace
-  where c.oid is null or c.relkind <> 'r' or c.relrowsecurity or c.relhasrules
-     or exists (select from pg_inherits i where i.inhparent = c.oid)
+  where c.oid is null or c.relkind <> case when partitioned then 'p' else 'r' end or c.relrowsecurity or c.relhasrules
+     or not partitioned and exists (select from pg_inherits i where i.inhparent = c.oid)
   order by name`;
 
 /**

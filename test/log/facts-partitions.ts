@@ -1,0 +1,29 @@
+/** Partitions of the facts for tests, whose logs are shorter than one. */
+import type { Database } from "../../src/database/connect.ts";
+
+/** Divides the first partition, still empty, at these checkpoints, ascending. */
+export const divideFacts = ({ transaction }: Pick<Database, "transaction">, ...at: bigint[]) =>
+  transaction(async ({ sql }) => {
+    await sql.unsafe(`
+      alter table log_facts detach partition log_facts_from_0;
+      alter table log_facts attach partition log_facts_from_0 for values from (minvalue) to (${at[0]})`);
+    for (const [n, from] of at.entries()) {
+      await sql.unsafe(`
+        create table log_facts_from_${from} partition of log_facts
+          for values from (${from}) to (${at[n + 1] ?? 10_000_000});
+        create trigger log_facts_append_only before update or delete or truncate on log_facts_from_${from}
+          for each statement execute function log_refuse_change()`);
+    }
+  });
+
+/** Makes the table of facts one of the version before partitions, with the rows of its first partition. */
+export const undividedFacts = ({ transaction }: Pick<Database, "transaction">) =>
+  transaction(({ sql }) =>
+    sql.unsafe(`
+      alter table log_facts detach partition log_facts_from_0;
+      drop table log_facts;
+      drop function log_partitions;
+      alter table log_facts_from_0 rename to log_facts;
+      alter table log_facts rename constraint log_facts_from_0_pkey to log_facts_checkpoint_transaction_kind_index_pk;
+      delete from drizzle.__drizzle_migrations where id > 32`),
+  );
