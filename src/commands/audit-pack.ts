@@ -113,7 +113,7 @@ const make = async ({
   await using storage = await openDatabase();
   const { config, logger, signal, write: database } = storage;
   const key = await configuredKey(config, { existing: true }).open(storage);
-  const { table: last } = await tableAt(database.db, coin, to);
+  const { table: last } = await tableAt(database.db, coin, to, createAsking(database));
   const first = await askingFor(createAsking(database), () => firstTable(database.db, last, from));
   if (first.mark.sequence >= last.mark.sequence) {
     throw new UsageError(

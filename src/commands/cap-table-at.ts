@@ -1,10 +1,10 @@
 /** The cap table of a command: its token and moment. */
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
-import type { Db } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
 import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
-import { askingFor, createAsking } from "../projections/asking.ts";
+import { askingFor, type FindSummaries } from "../projections/asking.ts";
 import type { SeenTableOf } from "../projections/cap-table-json.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
@@ -53,10 +53,14 @@ export type TableAt = { readonly table: SeenTableOf; readonly db: GuardedReads }
  * Finds the requested table.
  * @throws UsageError for a token not seen by then; BeforeLogError (stop), NotYetIndexedError (wait), QuarantinedError (wait)
  */
-export const tableAt = (on: Db, coin: string, asOf: AsOf | undefined): Promise<TableAt> =>
-  askingFor(createAsking(on), () => tableOn(on, coin, asOf));
+export const tableAt = (
+  on: Reads,
+  coin: string,
+  asOf: AsOf | undefined,
+  find: FindSummaries,
+): Promise<TableAt> => askingFor(find, () => tableOn(on, coin, asOf));
 
-const tableOn = async (on: Db, coin: string, asOf: AsOf | undefined): Promise<TableAt> => {
+const tableOn = async (on: Reads, coin: string, asOf: AsOf | undefined): Promise<TableAt> => {
   const known = await resolveCoin(on, coin);
   const { coinType } = known;
   const db = guardedReads(on, FOR_CAP_TABLES).ofCoin(coinType);

@@ -11,6 +11,7 @@ import {
 import { LOT_POLICIES, type LotPolicy, lotsNotFor } from "../evidence/ocf/lots.ts";
 import { writeOcf } from "../evidence/ocf/ocf.ts";
 import type { AsOf } from "../graphql/past.ts";
+import { createAsking } from "../projections/asking.ts";
 import { readCapTable, type TablePiece } from "../projections/cap-table-json.ts";
 import { assetsOf } from "../service/assets.ts";
 import { issuerOf } from "../settings/assets.ts";
@@ -60,9 +61,10 @@ export const capTableCommand = () =>
     .addHelpText("after", AT_HELP)
     .action(async ({ coin, at, ...options }: Options) => {
       const wanted = wantedOf(options);
-      await using storage = await openDatabase({ readOnly: true });
-      // Without the time limit of callers' queries: a register may be long.
-      const { table, db } = await tableAt(storage.write.db, coin, at);
+      await using storage = await openDatabase({ readOnly: true, spread: true, untimed: true });
+      const on = storage.readers.for(storage.signal);
+      const find = createAsking(storage.read, { onFound: storage.replicas?.catchUp });
+      const { table, db } = await tableAt(on, coin, at, find);
       const { head, rows } = await readCapTable(db, table);
       if (wanted.format === "ocf") {
         const { folder, lots } = wanted;
@@ -71,7 +73,7 @@ export const capTableCommand = () =>
         const assets = assetsFile === undefined ? undefined : await assetsOf(config, assetsFile);
         const issuer = assets && issuerOf(assets, head.coinType);
         const request = { ...head, rows, issuer, folder, lots };
-        const { transactions, stakeholders } = await writeOcf(storage.write, request);
+        const { transactions, stakeholders } = await writeOcf(on, request);
         printLines([
           `${folder}: ${transactions} transactions, ${stakeholders} stakeholders, lots: ${lots}`,
         ]);

@@ -65,7 +65,7 @@ export const compareCommand = () =>
     .action(async (url: URL, options: Options) => {
       const { pipeline, through, full = false, resume: file, json } = options;
       const secret = await keyIn(options);
-      await using storage = await openDatabase({ readOnly: true });
+      await using storage = await openDatabase({ readOnly: true, spread: true });
       const { logger, signal } = storage;
       const answering = answerHere(
         {
@@ -84,7 +84,7 @@ export const compareCommand = () =>
       };
       const shown = progressOf(storage);
       const compared = await compareDeployments(
-        storage.read.db,
+        storage.readers.for(signal),
         here,
         otherDeployment(url, secret, signal),
         {

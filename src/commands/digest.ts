@@ -23,11 +23,11 @@ export const digestCommand = () =>
     )
     .option("--json", "print one JSON document instead of text")
     .action(async ({ pipeline, at, json }: Options) => {
-      await using storage = await openDatabase({ readOnly: true });
-      const { db } = storage.read;
-      const checkpoint = at ?? (await readIndexedMeta(db)).last;
+      await using storage = await openDatabase({ readOnly: true, spread: true });
+      const on = storage.readers.for(storage.signal);
+      const checkpoint = at ?? (await readIndexedMeta(on)).last;
       const chosen = ledgerPipelines.filter(({ name }) => name === (pipeline ?? name));
-      const digests = await ownDigests(db, chosen, checkpoint);
+      const digests = await ownDigests(on, chosen, checkpoint);
       if (json) printJson({ checkpoint, digests });
       else {
         const lines = digests.map(({ pipeline: name, digest }) => `${digest}  ${name}`);

@@ -5,6 +5,7 @@ export type OpenDatabase = Runtime & Storage;
 
 /**
  * Opens the configured database, whose tables have to be of this version unless `how` says more.
+ * With `spread`, replicas can be used when it returns.
  * @param runtime where the command has opened it before
  */
 export const openDatabase = async (
@@ -13,5 +14,7 @@ export const openDatabase = async (
 ): Promise<OpenDatabase> => {
   const opened = runtime ?? (await openRuntime());
   const { config, logger } = opened;
-  return { ...opened, ...(await openStorage(config, logger, { tables: "current", ...how })) };
+  const storage = await openStorage(config, logger, { tables: "current", ...how });
+  await storage.replicas?.ready;
+  return { ...opened, ...storage };
 };

@@ -5,6 +5,7 @@ import { type Statement, StatementError, verifyStatement } from "../../client/ve
 import { compareWithKept, type StatementEntries } from "../evidence/statement/compare-entries.ts";
 import { makeStatement, type StatementVersion } from "../evidence/statement/statement.ts";
 import type { AsOf } from "../graphql/past.ts";
+import { createAsking } from "../projections/asking.ts";
 import type { Whose } from "../projections/cap-tables.ts";
 import { configuredKey } from "../service/configured-keys.ts";
 import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
@@ -53,7 +54,7 @@ export const statementCommand = () =>
       await using storage = await openDatabase();
       const { config, write } = storage;
       const key = await configuredKey(config, { existing: true }).open(storage);
-      const { table, db } = await tableAt(write.db, coin, at);
+      const { table, db } = await tableAt(write.db, coin, at, createAsking(write));
       const statement = await makeStatement({ db, write }, key, table, whose, { version });
       if (out === undefined) printJson(statement, 2);
       else await writeFile(out, `${JSON.stringify(statement, null, 2)}\n`);

@@ -1,6 +1,7 @@
 /** GraphQL answered in this process, so that `compare` asks this deployment what it asks the other one. */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { readAgain } from "../database/read-again.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { GraphSources } from "./context.ts";
 import { createEngine } from "./engine.ts";
@@ -37,9 +38,10 @@ export const answerHere = (
       query: string,
       variables: Readonly<Record<string, string | number>> = {},
     ): Promise<Readonly<Record<string, unknown>>> => {
-      const { body } = await engine
-        .read(JSON.stringify({ query, variables }))
-        .answer(undefined, { requestId: randomUUID(), log, signal });
+      const request = engine.read(JSON.stringify({ query, variables }));
+      const { body } = await readAgain(() =>
+        request.answer(undefined, { requestId: randomUUID(), log, signal }),
+      );
       const { data, errors = [], extensions } = answered.parse(JSON.parse(body));
       const [error] = errors;
       const [held] = extensions?.quarantined ?? [];

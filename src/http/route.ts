@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
-import { mayBeginAgain } from "../database/database-error.ts";
+import { readAgain } from "../database/read-again.ts";
 import type { MaybePromise } from "../database/short-cache.ts";
 import { type Admission, inSlot } from "./edge/admission.ts";
 import type { Origin } from "./edge/caller.ts";
@@ -168,9 +168,6 @@ export const ANY_PARAMETERS = z.object({});
 /** Weight of reading some lists: a dozen per key run concurrently. */
 const SOME_LISTS = 5_000;
 
-/** How often a request that only reads runs again. */
-const MOST_AGAIN = 2;
-
 /** Makes a route; the types of the handler's input are inferred. */
 export function route<
   Caller,
@@ -188,15 +185,8 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
     isRead = method === "GET",
   } = definition;
   const { bounds } = who;
-  const handle = async (input: RouteInput<unknown, Record<string, unknown>, unknown>) => {
-    for (let left = isRead ? MOST_AGAIN : 0; ; left -= 1) {
-      try {
-        return await definition.handle(input);
-      } catch (error) {
-        if (left <= 0 || !mayBeginAgain(error)) throw error;
-      }
-    }
-  };
+  const handle = (input: RouteInput<unknown, Record<string, unknown>, unknown>) =>
+    isRead ? readAgain(() => definition.handle(input)) : definition.handle(input);
 
   const run: Route["run"] = async (visit, caller) => {
     const { params, response } = visit;

@@ -97,8 +97,6 @@ export type ExportSettings = {
   readonly capTables: CapTables;
   /** Finds checkpoints between those that were read. */
   readonly findSummaries: FindSummaries;
-  /** For a token's movements; read-only, with a statement timeout. */
-  readonly read: Pick<Database, "db">;
   /** For the roots of statements, which are published. */
   readonly write: Pick<Database, "sql" | "transaction" | "statement">;
   /** Opens the key that signs statements. */
@@ -195,12 +193,8 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
           if (why !== null) throw new HttpError(400, `for: ${why}`);
           const whyNot = lotsNotFor(format, lots);
           if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
-          const { table, reads } = await requestedTable(
-            readers.for(signal),
-            moment,
-            findSummaries,
-            signal,
-          );
+          const on = readers.for(signal);
+          const { table, reads } = await requestedTable(on, moment, findSummaries, signal);
           const { head, rows } = await readCapTable(reads, table, capTables);
           const name = fileNameOf(table);
           if (format === "ocf") {
@@ -211,7 +205,7 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
             const slot = await archives.enter(key, 1, signal);
             try {
               const request = { ...head, rows, issuer, folder, signal, lots: lots ?? "fifo" };
-              await writeOcf(settings.read, request);
+              await writeOcf(on, request);
             } finally {
               slot.left();
             }

@@ -15,7 +15,7 @@ export type PageApiSettings = {
   readonly db: Db;
   readonly page: Omit<PageSettings, "db" | "open" | "reader">;
   readonly exports: Omit<ExportSettings, "reader">;
-  readonly proofs: Omit<ProofSettings, "db" | "reader">;
+  readonly proofs: Omit<ProofSettings, "reader">;
   /** Absent without a demo, or where its requests are not served. */
   readonly tour?: Omit<TourSettings, "db" | "reader" | "send"> | undefined;
 };
@@ -37,7 +37,7 @@ export const pageApiPart = ({ reader, open, db, tour, ...settings }: PageApiSett
     },
     routes: [
       ...pageRoutes({ ...settings.page, db, open, reader }),
-      ...proofRoutes({ ...settings.proofs, db, reader }),
+      ...proofRoutes({ ...settings.proofs, reader }),
       ...exportRoutes({ ...settings.exports, reader }),
       ...(tour === undefined
         ? []

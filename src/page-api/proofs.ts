@@ -3,7 +3,7 @@
  * it.
  */
 import type { z } from "zod";
-import type { Db } from "../database/connect.ts";
+import type { Readers, Reads } from "../database/readers.ts";
 import { HttpError } from "../http/http-error.ts";
 import { json, type Route, route, type Who } from "../http/route.ts";
 import { CheckpointDecodeError, Cursor } from "../ledger/decode/cursor.ts";
@@ -25,7 +25,7 @@ import { proofAnswer } from "./answers.ts";
 
 export type ProofSettings = {
   /** Read-only, with a statement timeout. */
-  readonly db: Db;
+  readonly readers: Readers;
   readonly reader: Who<unknown>;
   readonly pipelines: readonly Pipeline[];
   /** The configured level; the log keeps proofs of signatures only. */
@@ -37,7 +37,7 @@ export type ProofSettings = {
 type Answer = z.infer<typeof proofAnswer>;
 
 export const proofRoutes = ({
-  db,
+  readers,
   reader,
   pipelines,
   verify,
@@ -59,29 +59,46 @@ export const proofRoutes = ({
         throw new HttpError(400, "checkpoint: must be a checkpoint number");
       }
       const asked = BigInt(checkpoint);
-      if (await isBetween(db, asked)) {
+      if (await isBetween(readers.for(signal, FEW_ROWS), asked)) {
         await findSummaries([{ kind: "checkpoint", checkpoint: asked }], signal);
       }
-      const [mark, before, proof, digests] = await Promise.all([
-        checkpointMark(db, asked),
-        asked === 0n ? null : checkpointMark(db, asked - 1n),
-        proofOf(db.sql, asked).then((proof) => proof ?? summaryProof(db, asked)),
-        digestsAt(db, pipelines, asked),
-      ]);
-      if (mark === null) throw new HttpError(404, await reasonMissing(db, asked));
-      const known = {
-        checkpoint: asked.toString(),
-        digest: mark.digest,
-        timestamp: new Date(Number(mark.timestampMs)).toISOString(),
-        previousDigest: before?.digest ?? null,
-        pipelineDigests: digests,
-      };
-      return proof === null
-        ? { ...known, ...withoutProof(verify) }
-        : { ...known, ...(await withProof(db, asked, proof)) };
+      const snapshot = readers.snapshot(signal, FEW_ROWS);
+      try {
+        return await proven(snapshot, asked, { pipelines, verify });
+      } finally {
+        snapshot.end();
+      }
     },
   }),
 ];
+
+/** Weight of look-ups by key, see `Admission`. */
+const FEW_ROWS = 100;
+
+/** @throws HttpError 404 for a checkpoint that the log lacks */
+const proven = async (
+  on: Reads,
+  asked: bigint,
+  { pipelines, verify }: Pick<ProofSettings, "pipelines" | "verify">,
+): Promise<Answer> => {
+  const [mark, before, proof, digests] = await Promise.all([
+    checkpointMark(on, asked),
+    asked === 0n ? null : checkpointMark(on, asked - 1n),
+    proofOf(on, asked).then((proof) => proof ?? summaryProof(on, asked)),
+    digestsAt(on, pipelines, asked),
+  ]);
+  if (mark === null) throw new HttpError(404, await reasonMissing(on, asked));
+  const known = {
+    checkpoint: asked.toString(),
+    digest: mark.digest,
+    timestamp: new Date(Number(mark.timestampMs)).toISOString(),
+    previousDigest: before?.digest ?? null,
+    pipelineDigests: digests,
+  };
+  return proof === null
+    ? { ...known, ...withoutProof(verify) }
+    : { ...known, ...(await withProof(on, asked, proof)) };
+};
 
 /** A signed checkpoint names the one before, which the log may lack. */
 type Proven = Omit<
@@ -109,11 +126,11 @@ const withoutProof = (verify: VerifyLevel): Proven => ({
       }),
 });
 
-const withProof = async (db: Db, asked: bigint, proof: StretchProof): Promise<Proven> => {
+const withProof = async (on: Reads, asked: bigint, proof: StretchProof): Promise<Proven> => {
   const { lastCheckpoint: signed, epoch } = proof;
   const [committee, signedMark] = await Promise.all([
-    committeeInLog(db.sql, epoch),
-    checkpointMark(db, signed),
+    committeeInLog(on, epoch),
+    checkpointMark(on, signed),
   ]);
   const read = committee === null ? null : partsOf(proof, committee);
   // Computed per request, so that a later change of the log shows.
@@ -187,13 +204,13 @@ const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 
 const digestsAt = (
-  db: Db,
+  on: Reads,
   pipelines: readonly Pipeline[],
   at: bigint,
 ): Promise<Answer["pipelineDigests"]> =>
   Promise.all(
     pipelines.map((pipeline) =>
-      pipelineDigest(db, pipeline, at)
+      pipelineDigest(on, pipeline, at)
         .catch((error: unknown) => {
           if (error instanceof NotYetIndexedError || error instanceof BeforeLogError) return null;
           // A digest is over the rows of all coins.
@@ -204,11 +221,11 @@ const digestsAt = (
     ),
   );
 
-const reasonMissing = async (db: Db, asked: bigint): Promise<string> => {
-  if (await isBetween(db, asked)) {
+const reasonMissing = async (on: Reads, asked: bigint): Promise<string> => {
+  if (await isBetween(on, asked)) {
     return new BetweenReadError({ kind: "checkpoint", checkpoint: asked }).message;
   }
-  const known = await blocksFilledTo(db);
+  const known = await blocksFilledTo(on);
   if (known === null || known.nextCheckpoint <= known.firstCheckpoint) {
     return "no checkpoint is in the log yet";
   }

@@ -228,31 +228,31 @@ const states = (table: string, at: string, isOver: boolean): string => `
   select ${at} as at, ${isOver} as "isOver", ${GRANT_COLUMNS}
   from ${table} where coin_type = $1 and ${at} <= $2`;
 
-const STATES = `
-  ${states("timelock_objects", "checkpoint", false)}
-  union all ${states("timelock_ranges", "checkpoint", false)}
-  union all ${states("timelock_ranges", "until", true)}
-  order by at, "objectId", "isOver" desc`;
+const STATES_PER_PAGE = 10_000;
 
-const ROWS_PER_FETCH = 1_000;
+const STATES = `
+  select * from (
+    ${states("timelock_objects", "checkpoint", false)}
+    union all ${states("timelock_ranges", "checkpoint", false)}
+    union all ${states("timelock_ranges", "until", true)}) as states
+  where (at, "objectId", not "isOver") > ($3, $4, $5)
+  order by at, "objectId", not "isOver" limit ${STATES_PER_PAGE}`;
+
+type StateRow = GrantRow & { readonly at: bigint; readonly isOver: boolean };
 
 /**
- * A coin's grant states up to a checkpoint, by checkpoint, then object. Without an index for the
- * order, Postgres sorts once and streams the rows.
+ * A coin's grant states up to a checkpoint, by checkpoint, then object. No index has this order, so each page looks at
+ * all of the coin's states.
  */
 export async function* grantStates(
-  sql: Sql,
+  on: Reads,
   { coinType, upTo }: { readonly coinType: string; readonly upTo: bigint },
 ): AsyncGenerator<GrantState> {
-  const pieces = sql
-    .unsafe<(GrantRow & { readonly at: bigint; readonly isOver: boolean })[]>(STATES, [
-      coinType,
-      upTo,
-    ])
-    .cursor(ROWS_PER_FETCH);
-  for await (const rows of pieces) {
-    for (const { at, isOver, ...row } of rows) {
-      yield { checkpoint: at, isOver, grant: grantOf(row) };
-    }
+  for (let after: StateRow | undefined; ; ) {
+    const { at = -1n, objectId = "", isOver = true } = after ?? {};
+    const rows = await read<StateRow>(on, STATES, [coinType, upTo, at, objectId, !isOver]);
+    for (const row of rows) yield { checkpoint: row.at, isOver: row.isOver, grant: grantOf(row) };
+    after = rows.at(-1);
+    if (rows.length < STATES_PER_PAGE) return;
   }
 }

@@ -172,12 +172,11 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       explorer: config.explorer,
       demo: demoAccess(config, lookUps, tour),
     },
-    proofs: { pipelines: ledgerPipelines, verify: config.verify.level, findSummaries },
+    proofs: { readers, pipelines: ledgerPipelines, verify: config.verify.level, findSummaries },
     exports: {
       readers,
       capTables,
       findSummaries,
-      read: storage.read,
       write: storage.write,
       rootsPerDay: config.rootsPerDay,
       deploymentKey: () => deploymentKey.open(storage),

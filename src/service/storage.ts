@@ -132,6 +132,8 @@ export type StorageOptions = {
   readonly readOnly?: boolean;
   /** `readers` spread over the replicas of DATABASE_READ_URL. */
   readonly spread?: boolean;
+  /** Reads without STATEMENT_TIMEOUT_MS, for commands: a register may be long. */
+  readonly untimed?: boolean;
   /** Called when the embedded Postgres is gone for good: end the process. */
   readonly onLost?: (error: Error) => void;
 };
@@ -155,6 +157,7 @@ export const openStorage = async (
     by = "service",
     readOnly = false,
     spread = false,
+    untimed = false,
     onLost,
   }: StorageOptions = {},
 ): Promise<Storage> => {
@@ -184,7 +187,7 @@ export const openStorage = async (
       ...settings,
       max,
       applicationName: "holderbook-read",
-      statementTimeoutMs: config.statementTimeoutMs,
+      statementTimeoutMs: untimed ? undefined : config.statementTimeoutMs,
       readOnly: true,
     };
     const read = connect(reading);

@@ -27,11 +27,12 @@ export type DemoRegister = AsyncDisposable & {
   readonly copy: () => Promise<DemoRegister>;
 };
 
-export const demoRegister = async ({
-  seed = 3,
-  ...options
-}: Partial<DemoOptions> = {}): Promise<DemoRegister> =>
-  await registerIn(await freshDatabase(), { seed, ...options });
+/** @param database migrated and empty; a new one unless given */
+export const demoRegister = async (
+  { seed = 3, ...options }: Partial<DemoOptions> = {},
+  database?: TestDatabase,
+): Promise<DemoRegister> =>
+  await registerIn(database ?? (await freshDatabase()), { seed, ...options });
 
 const registerIn = async (database: TestDatabase, options: DemoOptions): Promise<DemoRegister> => {
   const ledger = createDemoLedger(options);

@@ -23,7 +23,7 @@ test("ranges read by two workers join to the log that one reader makes, signatur
   expect(await contentsOf(divided)).toBe(await contentsOf(alone));
   expect((await rowsOfLog(divided)).log_packages).toBe((await rowsOfLog(alone)).log_packages);
   expect((await rowsOfLog(alone)).log_packages).not.toBe("");
-  expect((await proofOf(divided.sql, ledger.last))?.lastCheckpoint).toBe(ledger.last);
+  expect((await proofOf(divided, ledger.last))?.lastCheckpoint).toBe(ledger.last);
   expect(one.ranges.length + other.ranges.length).toBeGreaterThanOrEqual(CHECKPOINTS / 16);
   expect([one.ranges.length > 0, other.ranges.length > 0]).toEqual([true, true]);
   expect(await rangesAhead(divided.sql)).toBeNull();

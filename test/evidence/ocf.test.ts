@@ -87,7 +87,7 @@ const written = async (
     limit: 10_000,
   });
   const into = newFolder();
-  await writeOcf(from, {
+  await writeOcf(from.db, {
     coinType,
     decimals,
     checkpoint,
@@ -373,7 +373,7 @@ test("a history that does not lead to the cap table, legends included, is refuse
       folder: into,
       lots: "fifo" as const,
     };
-    await expect(writeOcf(demo, { ...request, rows: inOnePage(told) })).rejects.toThrow(
+    await expect(writeOcf(demo.db, { ...request, rows: inOnePage(told) })).rejects.toThrow(
       "the cap table says",
     );
   }

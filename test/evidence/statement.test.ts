@@ -8,6 +8,7 @@ import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/
 import { RootConflictError } from "../../src/audit/sequence/published-roots.ts";
 import { tableAt } from "../../src/commands/cap-table-at.ts";
 import { makeStatement, type StatementOptions } from "../../src/evidence/statement/statement.ts";
+import { createAsking } from "../../src/projections/asking.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
 import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
 import { alterRows } from "../projections/damage.ts";
@@ -27,7 +28,7 @@ afterAll(() => register[Symbol.asyncDispose]());
 const made = async (checkpoint: bigint, options?: StatementOptions) => {
   const { database } = register;
   const asOf = { kind: "checkpoint", checkpoint } as const;
-  const { table, db } = await tableAt(database.db, coinType, asOf);
+  const { table, db } = await tableAt(database.db, coinType, asOf, createAsking(database));
   const { sequence, timestampMs } = table.mark;
   const at = { checkpoint: sequence, timestampMs };
   const [row] = await createCapTables().rows(db, { coinType, at, limit: 1 });

@@ -5,7 +5,7 @@ import pino from "pino";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import type { OutsideSigner } from "../../src/audit/sequence/outside-signer.ts";
 import { connect } from "../../src/database/connect.ts";
-import { createReaders } from "../../src/database/readers.ts";
+import { createSpread, type Replicas } from "../../src/database/replicas/spread.ts";
 import { type Admission, createAdmission } from "../../src/http/edge/admission.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
@@ -36,6 +36,7 @@ export type OperatorApi = AsyncDisposable & {
   readonly url: string;
   readonly keys: { readonly operator: string; readonly graphql: string };
   readonly log: readonly string[];
+  readonly replicas: Replicas;
   /** With the operator's key unless another one is given; null sends none. */
   get(path: string, key?: string | null): Promise<Reply>;
   post(path: string, body?: unknown, key?: string | null): Promise<Reply>;
@@ -54,6 +55,8 @@ export const serveOperator = async (
     readonly signer?: OutsideSigner;
     /** For summaries that a request lacks. */
     readonly waitMs?: number;
+    /** URLs of streaming replicas of `database`. */
+    readonly replicas?: readonly string[];
   } = {},
 ): Promise<OperatorApi> => {
   const connection = {
@@ -64,7 +67,15 @@ export const serveOperator = async (
     statementTimeoutMs: 5_000,
   };
   const read = connect(connection);
-  const readers = createReaders(connection);
+  const { replicas = [] } = settings;
+  const spread = createSpread({
+    readers: connection,
+    replicas,
+    maxLagMs: 60_000,
+    primary: read.sql,
+    onChange: () => undefined,
+  });
+  const { readers } = spread;
   const limit = (quota = 1_000_000) =>
     createRateLimit({ policy: "default", quota, windowSeconds: 60 });
   const holders = {
@@ -95,12 +106,16 @@ export const serveOperator = async (
       },
       ...settings.page,
     },
-    proofs: { pipelines: ledgerPipelines, verify: settings.verify ?? "links", findSummaries },
+    proofs: {
+      readers,
+      pipelines: ledgerPipelines,
+      verify: settings.verify ?? "links",
+      findSummaries,
+    },
     exports: {
       findSummaries,
       readers,
       capTables: createCapTables(),
-      read,
       write: database,
       rootsPerDay: settings.rootsPerDay ?? 1_000,
       deploymentKey: () => openDeploymentKey(database, MASTER_KEY, settings.signer),
@@ -151,6 +166,7 @@ export const serveOperator = async (
     url,
     keys: { operator, graphql },
     log,
+    replicas: spread,
     get: (path, key = operator) => send(path, {}, key),
     post: (path, body = {}, key = operator) =>
       send(

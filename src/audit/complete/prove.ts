@@ -76,7 +76,7 @@ export const prove = async (
   const checkpoints = wholeCheckpoints({
     ...{ source: request.source, verification: request.verification, onFaith: unsigned },
     bySignature:
-      request.verification.level === "signatures" || (await proofOf(sql, through)) !== null,
+      request.verification.level === "signatures" || (await proofOf({ sql }, through)) !== null,
     // Not the session's: it is read by a cursor meanwhile.
     sql: database.sql,
   });

@@ -112,7 +112,7 @@ export const wholeCheckpoints = ({
     if (mark !== null && mark.digest !== header.digest) {
       throw new OtherCheckpointError({ ...header }, mark.digest);
     }
-    if (mark !== null && (await proofOf(sql, header.sequence)) !== null) return "signature";
+    if (mark !== null && (await proofOf({ sql }, header.sequence)) !== null) return "signature";
     if (certificate !== null) {
       const prover = await proverOf(header, signal);
       if (prover !== null) {

@@ -213,7 +213,7 @@ const digestsOf = async (sql: Sql, checkpoint: bigint): Promise<readonly string[
     select digest from log_checkpoints where checkpoint = ${checkpoint}
     union all
     select last_digest from log_high_water where last_checkpoint = ${checkpoint}`;
-  const proof = await proofOf(sql, checkpoint);
+  const proof = await proofOf({ sql }, checkpoint);
   const proven = proof?.lastCheckpoint === checkpoint ? readProof(proof) : null;
   if (proven !== null && typeof proven !== "string") rows.push({ digest: proven.header.digest });
   const stored = rows.map(({ digest }) => digest);

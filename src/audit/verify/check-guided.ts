@@ -64,7 +64,7 @@ const verifiersOf = (on: Reading): VerifierOf => {
     | undefined;
   return async (epoch) => {
     if (current?.epoch === epoch) return current.verifier;
-    const packed = await committeeInLog(on.sql, epoch);
+    const packed = await committeeInLog(on, epoch);
     const committee: Committee | null = packed && unpackCommittee(epoch, packed.members);
     current = { epoch, verifier: committee && (await prepared(committee)) };
     return current.verifier;

@@ -205,7 +205,8 @@ export const createReplica = (settings: ReplicaSettings): Replica => {
     look: () => {
       if (looking !== undefined) return looking;
       const nowMs = performance.now();
-      if (closed || nowMs - lookedMs < LOOK_GAP_MS) return Promise.resolve();
+      const isEarly = settings.primary() === undefined || nowMs - lookedMs < LOOK_GAP_MS;
+      if (closed || isEarly) return Promise.resolve();
       lookedMs = nowMs;
       looking = lookOnce().finally(() => {
         looking = undefined;

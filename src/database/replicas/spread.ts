@@ -4,7 +4,8 @@
  * Time only goes forward: every answer notes how far its server was, and later reads go to replicas that are known to
  * be as far, or to the primary. A request with several statements has one snapshot of one server.
  */
-import { ReplicaLeftError } from "../database-error.ts";
+import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
+import { mayBeginAgain } from "../database-error.ts";
 import {
   createReaders,
   type RawReads,
@@ -32,6 +33,8 @@ export type SpreadSettings = {
 
 export type Replicas = {
   standings(): readonly ReplicaStanding[];
+  /** Resolves when replicas that answer can be used. */
+  readonly ready: Promise<void>;
   /** Reads sent so far: to the primary, and to each replica. */
   readonly reads: { readonly primary: number; readonly replicas: readonly number[] };
   /** From here on, reads see what the primary has committed by now. */
@@ -46,6 +49,8 @@ export type Spread = Replicas & {
 };
 
 const LOOK_EVERY_MS = 250;
+
+const READY: Deadline = { ms: 2_000 };
 
 /** Connects lazily; looks for replicas until the readers are closed. */
 export const createSpread = (settings: SpreadSettings): Spread => {
@@ -93,7 +98,11 @@ export const createSpread = (settings: SpreadSettings): Spread => {
     }
     for (const replica of replicas) void replica.look();
   };
-  look();
+  const lookAtAll = async () => {
+    await lookAtPrimary().catch(() => undefined);
+    await Promise.all(replicas.map((replica) => replica.look()));
+  };
+  const ready = withinDeadline(lookAtAll(), READY).catch(() => undefined);
   const timer = setInterval(look, LOOK_EVERY_MS).unref();
 
   const counts = { primary: 0, replicas: replicas.map(() => 0) };
@@ -147,6 +156,7 @@ export const createSpread = (settings: SpreadSettings): Spread => {
   };
   return {
     primary,
+    ready,
     standings: () => replicas.map(({ standing }) => standing),
     reads: counts,
     catchUp: async () => raise(await lookAtPrimary()),
@@ -157,7 +167,7 @@ export const createSpread = (settings: SpreadSettings): Spread => {
           const replica = pick();
           if (replica === undefined) return on(primary);
           return replica.read(on).catch((error: unknown) => {
-            if (!(error instanceof ReplicaLeftError)) throw error;
+            if (!mayBeginAgain(error)) throw error;
             counts.primary += 1;
             return on(primary);
           });

@@ -6,7 +6,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Database } from "../../database/connect.ts";
+import type { Reads } from "../../database/readers.ts";
 import type { CapRow, CapWallet } from "../../projections/cap-tables.ts";
 import { token } from "../../projections/tokens.ts";
 import type { SuiToken } from "../../settings/assets.ts";
@@ -71,10 +71,7 @@ const NO_DATE = "1970-01-01";
  * holder, or nothing is left behind.
  * @throws OcfError (stop), FolderInUseError
  */
-export const writeOcf = (
-  database: Pick<Database, "db">,
-  request: OcfRequest,
-): Promise<OcfWritten> =>
+export const writeOcf = (reads: Reads, request: OcfRequest): Promise<OcfWritten> =>
   writeNewFolder(request.folder, async (folder) => {
     const files = {
       classes: new ItemFiles(folder, "StockClasses"),
@@ -84,7 +81,7 @@ export const writeOcf = (
       stakeholders: new ItemFiles(folder, "Stakeholders"),
     };
     try {
-      return await write(database, request, folder, files);
+      return await write(reads, request, folder, files);
     } finally {
       for (const file of Object.values(files)) await file.abandon();
     }
@@ -95,21 +92,21 @@ type Files = Readonly<
 >;
 
 const write = async (
-  database: Pick<Database, "db">,
+  reads: Reads,
   request: OcfRequest,
   folder: string,
   files: Files,
 ): Promise<OcfWritten> => {
   const { coinType, checkpoint } = request;
   const check = new OcfCheck();
-  const symbol = await symbolOf(database, request);
+  const symbol = await symbolOf(reads, request);
   const stockClass = JSON.stringify(classOf(symbol, request));
   check.stockClass(stockClass);
   await files.classes.add(stockClass);
 
   const digits = digitsOf(request);
   const history = new OcfHistory({ digits, lots: request.lots });
-  for await (const step of ledgerSteps(database, { coinType, checkpoint })) {
+  for await (const step of ledgerSteps(reads, { coinType, checkpoint })) {
     for (const transaction of history.transactions(step)) {
       const text = JSON.stringify(transaction);
       check.transaction(text);
@@ -159,8 +156,8 @@ const digitsOf = ({ decimals }: OcfRequest): number =>
   decimals === null || decimals > OCF_DIGITS ? 0 : decimals;
 
 /** The token's symbol; the name of its type without metadata. */
-const symbolOf = async ({ db }: Pick<Database, "db">, { coinType, checkpoint }: OcfRequest) => {
-  const seen = await token(db, { coinType, at: checkpoint });
+const symbolOf = async (reads: Reads, { coinType, checkpoint }: OcfRequest) => {
+  const seen = await token(reads, { coinType, at: checkpoint });
   const typeName = /(\w+)(<.*)?$/.exec(coinType)?.[1] ?? coinType;
   return { symbol: seen?.symbol || typeName, name: seen?.name || typeName };
 };

@@ -2,7 +2,6 @@
  * A coin's movements up to a checkpoint, by transaction, with the events and grants that explain
  * them.
  */
-import type { Database } from "../../database/connect.ts";
 import type { Reads } from "../../database/readers.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { type BalanceChange, balanceChanges } from "../../projections/balance-changes.ts";
@@ -101,10 +100,10 @@ const transactionOf = ({ position }: { readonly position: bigint }): bigint =>
  * @throws QuarantinedError (wait), NotYetIndexedError (wait) while history is backfilled or a pipeline is rebuilt
  */
 export async function* ledgerSteps(
-  { db }: Pick<Database, "db">,
+  reads: Reads,
   { coinType, checkpoint }: { readonly coinType: string; readonly checkpoint: bigint },
 ): AsyncGenerator<LedgerStep> {
-  const on = guardedReads(db, FOR_HISTORIES).ofCoin(coinType).at(checkpoint);
+  const on = guardedReads(reads, FOR_HISTORIES).ofCoin(coinType).at(checkpoint);
   const page = { coinType, limit: PAGE_ROWS } as const;
   await using changes = new Ordered(
     paged<BalanceChange>((after) => balanceChanges(on, { ...page, order: "asc", after })),
@@ -121,7 +120,7 @@ export async function* ledgerSteps(
     transactionOf,
   );
   await using states = new Ordered(
-    grantStates(db.sql, { coinType, upTo: checkpoint }),
+    grantStates(on, { coinType, upTo: checkpoint }),
     (state) => state.checkpoint,
   );
   const end = positionsEnd(checkpoint);

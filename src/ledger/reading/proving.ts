@@ -68,7 +68,7 @@ export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
   const isGuided = (await guidedBetween({ sql }, { first: end, last: end })).length > 0;
   let newest: Pick<StretchProof, "firstCheckpoint" | "lastCheckpoint" | "epoch"> | null = isGuided
     ? null
-    : await proofOf(sql, end);
+    : await proofOf({ sql }, end);
 
   return async ({ batch, certified = [] }, refetches, signal) => {
     let first = batch.first;
@@ -78,7 +78,8 @@ export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
         const begun = await proverOf(summary.header, signal);
         prover = begun.prover;
         const { committee } = prover;
-        if ((await committeeInLog(sql, committee.epoch)) === null) keep(committee, begun.namedBy);
+        if ((await committeeInLog({ sql }, committee.epoch)) === null)
+          keep(committee, begun.namedBy);
       }
       const proven = await provenOf(prover, source, summary, {
         refetches,
@@ -124,9 +125,9 @@ const proverFor = async ({
   mark: { nextCheckpoint },
 }: ProvingFrom): Promise<ProverOf> => {
   const bls = await loadBls();
-  const known = await committeeInLog(sql);
+  const known = await committeeInLog({ sql });
   const inLog = known && unpackCommittee(known.epoch, known.members);
-  const isProven = nextCheckpoint > 0n && (await proofOf(sql, nextCheckpoint - 1n)) !== null;
+  const isProven = nextCheckpoint > 0n && (await proofOf({ sql }, nextCheckpoint - 1n)) !== null;
   if (inLog !== null && isProven) {
     return async () => ({ prover: createProver(bls, inLog), namedBy: null });
   }

@@ -75,21 +75,21 @@ test("every level leads to the same log; with signatures all of it is proven, ep
     contents.push(await contentsOf(database));
     const { sql } = database;
     if (level !== "signatures") {
-      expect(await proofOf(sql, 50n)).toBeNull();
-      expect(await committeeInLog(sql)).toBeNull();
+      expect(await proofOf({ sql }, 50n)).toBeNull();
+      expect(await committeeInLog({ sql })).toBeNull();
       continue;
     }
     const bls = await loadBls();
     const ends: bigint[] = [];
     for (let next = 0n; next <= NEWEST; ) {
-      const proof = await proofOf(sql, next);
+      const proof = await proofOf({ sql }, next);
       expect(proof?.firstCheckpoint).toBe(next);
       if (proof === null) throw new Error(`checkpoint ${next} is not proven`);
       const raw = genuine[Number(proof.lastCheckpoint)];
       const certified = raw && readCertified(raw);
       expect(certified?.summary).toEqual(Uint8Array.from(proof.summary));
       // What the log keeps is enough to verify it once more.
-      const kept = await committeeInLog(sql, proof.epoch);
+      const kept = await committeeInLog({ sql }, proof.epoch);
       if (kept === null || certified === undefined) throw new Error("the committee is missing");
       const { signature, signers, epoch, summary } = proof;
       const certificate = { epoch, signature, signers };
@@ -99,7 +99,7 @@ test("every level leads to the same log; with signatures all of it is proven, ep
       next = proof.lastCheckpoint + 1n;
     }
     expect(ends).toEqual(expect.arrayContaining([39n, 79n, NEWEST]));
-    expect((await committeeInLog(sql, 1n))?.namedBy).toBe(39n);
+    expect((await committeeInLog({ sql }, 1n))?.namedBy).toBe(39n);
   }
   expect(new Set(contents).size).toBe(1);
 });
@@ -111,7 +111,7 @@ test("after a restart proving resumes with the log's committees, without asking 
   await read(database, "signatures", { verification: { level: "signatures" } });
   expect(await nextOf(database)).toBe(NEWEST + 1n);
   // One signature for all that was read of the epoch, in however many batches.
-  expect(await proofOf(database.sql, 62n)).toMatchObject({
+  expect(await proofOf(database, 62n)).toMatchObject({
     firstCheckpoint: 40n,
     lastCheckpoint: 79n,
     epoch: 1n,
@@ -131,8 +131,8 @@ test("a log without proofs can resume with proofs, from a checkpoint trusted by 
     await read(database, "links", { last });
     const trust = async () => ({ checkpoint: { digest, sequence } });
     await read(database, "signatures", { verification: { level: "signatures", trust } });
-    expect(await proofOf(database.sql, last)).toBeNull();
-    expect(await proofOf(database.sql, last + 1n)).toMatchObject({ firstCheckpoint: last + 1n });
+    expect(await proofOf(database, last)).toBeNull();
+    expect(await proofOf(database, last + 1n)).toMatchObject({ firstCheckpoint: last + 1n });
     expect(await nextOf(database)).toBe(NEWEST + 1n);
   }
 });
@@ -167,7 +167,7 @@ test("a source without old checkpoints suffices, down to the end of the previous
     const verification = { level: "signatures", trust: async () => trust } as const;
     const source = pruned(sequence);
     await read(database, "signatures", { source, verification, firstCheckpoint: first });
-    expect(await proofOf(database.sql, first)).toMatchObject({ firstCheckpoint: first, epoch: 2n });
+    expect(await proofOf(database, first)).toMatchObject({ firstCheckpoint: first, epoch: 2n });
     expect(await nextOf(database)).toBe(NEWEST + 1n);
   }
 });
@@ -177,14 +177,14 @@ test("after a pause without signatures proofs resume, from the committee that th
   await read(database, "signatures", { last: 30n });
   await read(database, "off", { last: 95n });
   await read(database, "signatures", { verification: { level: "signatures" } });
-  const proven = async (checkpoint: bigint) => (await proofOf(database.sql, checkpoint)) !== null;
+  const proven = async (checkpoint: bigint) => (await proofOf(database, checkpoint)) !== null;
   expect([await proven(30n), await proven(31n), await proven(95n), await proven(96n)]).toEqual([
     true,
     false,
     false,
     true,
   ]);
-  expect((await committeeInLog(database.sql, 2n))?.namedBy).toBe(79n);
+  expect((await committeeInLog(database, 2n))?.namedBy).toBe(79n);
 });
 
 test("a checkpoint without certificate does not enter a proven log", async () => {
@@ -213,7 +213,7 @@ test("a damaged certificate is fetched again; nothing after a permanently wrong 
   // Nothing of the batch that it should prove is in the log.
   expect(await nextOf(database)).toBeLessThanOrEqual(79n);
   await read(database, "signatures");
-  expect(await proofOf(database.sql, NEWEST)).not.toBeNull();
+  expect(await proofOf(database, NEWEST)).not.toBeNull();
 });
 
 test("with signatures, an address changed to hide facts from the prefilter is detected in any checkpoint", async () => {

@@ -349,7 +349,7 @@ test("wrong answers while the first committee is sought stop nothing, and everyt
   await running.ended;
   expect(others).toBe(0);
   expect(told()).toMatch(/TrustNotReachedError: .* has digest .* not the trusted/);
-  expect(await proofOf(database.sql, NEWEST - 9n)).toMatchObject({ epoch: 2n });
+  expect(await proofOf(database, NEWEST - 9n)).toMatchObject({ epoch: 2n });
   expect(await nextOf(database)).toBe(NEWEST + 1n);
 });
 
@@ -374,7 +374,7 @@ test("a trusted checkpoint that no source has stops the reader once all confirm 
   await expect(running.ended).rejects.toThrow(
     /not the trusted 1+; .*2 sources confirm this, so an operator must act: compare TRUSTED_CHECKPOINT/,
   );
-  expect(await proofOf(database.sql, NEWEST - 9n)).toBeNull();
+  expect(await proofOf(database, NEWEST - 9n)).toBeNull();
 
   await using alone = await freshDatabase();
   await using again = reading(alone, openSource(first.base.href), trusted);
