@@ -9,11 +9,15 @@
 import { ChunkFormError } from "../archive/chunk.ts";
 import type { Sql } from "../database/connect.ts";
 import type { Queues, Wake } from "../lanes/queues.ts";
+import { ContractLayoutError } from "../ledger/contract/layout.ts";
 import { CheckpointDecodeError } from "../ledger/decode/cursor.ts";
 import { CertificateError } from "../ledger/proof/proof-errors.ts";
 import { refusalCounter } from "../ledger/reading/pass.ts";
 import { openProving, type ProveBatch } from "../ledger/reading/proving.ts";
+import { readPlace } from "../ledger/reading/read.ts";
 import type { Guide, GuideFrom } from "../ledger/reading/reader.ts";
+import { markIn } from "../log/block.ts";
+import { InvalidBatchError } from "../log/log-errors.ts";
 import {
   type CheckpointSpan,
   dropRange,
@@ -135,6 +139,18 @@ const createJoiner = (from: GuideFrom, signal: AbortSignal): Joiner => {
     return prove(read, refetches, signal);
   };
 
+  /** The log's first range follows nothing, and without signatures only our own source tells its chain. */
+  const assertBegins = async ({ first, blocks }: ReadRange["batch"]): Promise<void> => {
+    const digest = markIn(blocks, first)?.digest;
+    for await (const raw of source.checkpoints({ first, last: first }, signal)) {
+      const { mark } = readPlace(raw);
+      if (mark.digest === digest) continue;
+      throw new RangeRefusedError(
+        `checkpoint ${first} has digest ${digest} in it, but ${mark.digest} in LEDGER_SOURCE of this process: give workers the same`,
+      );
+    }
+  };
+
   /** @throws RangeRefusedError when it does not follow the log, or was read without a package */
   const assertJoins = async (read: ReadRange): Promise<void> => {
     const { level, packages, previousDigest, batch } = read;
@@ -148,6 +164,7 @@ const createJoiner = (from: GuideFrom, signal: AbortSignal): Joiner => {
     if (lacking !== undefined) {
       throw new RangeRefusedError(`it was read without package ${lacking}, which joined before it`);
     }
+    if (last === null && level !== "signatures") await assertBegins(batch);
     if (last !== null && previousDigest !== last.digest) {
       throw new RangeRefusedError(
         `it follows a checkpoint of digest ${previousDigest ?? "none"}, but checkpoint ${batch.first - 1n} has ${last.digest}`,
@@ -197,4 +214,6 @@ const isOfContent = (error: unknown): error is Error =>
   error instanceof RangeRefusedError ||
   error instanceof CertificateError ||
   error instanceof CheckpointDecodeError ||
+  error instanceof ContractLayoutError ||
+  error instanceof InvalidBatchError ||
   error instanceof ChunkFormError;

@@ -90,7 +90,10 @@ export const keepRange = async (
     select pg_notify(${RANGE_CHANNEL}, first_checkpoint::text) from kept`;
 };
 
-/** Notes why a range could not be read, or removes a result that cannot be used. */
+/**
+ * Notes why a range could not be read, or removes a result that cannot be used.
+ * @param worker which failed to read it: what another one has read meanwhile stays; null: the result is at fault
+ */
 export const failRange = async (
   sql: Sql,
   first: bigint,
@@ -101,7 +104,7 @@ export const failRange = async (
       update backfill_ranges
       set content = null, raw_bytes = null, worker = coalesce(${worker}, worker),
           failures = failures + 1, failure = left(${reason}, 500), changed_at = clock_timestamp()
-      where first_checkpoint = ${first}
+      where first_checkpoint = ${first} and (content is null or ${worker}::text is null)
       returning first_checkpoint)
     select pg_notify(${RANGE_CHANNEL}, first_checkpoint::text) from failed`;
 };

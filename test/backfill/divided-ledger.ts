@@ -16,8 +16,8 @@ import type { TestDatabase } from "../postgres.ts";
 
 const LEVEL = "signatures";
 
-export const divideLedger = async (checkpoints: number) => {
-  const ledger = createDemoLedger({ seed: 7, noise: 0.3 });
+export const divideLedger = async (checkpoints: number, seed = 7) => {
+  const ledger = createDemoLedger({ seed, noise: 0.3 });
   const bytes = Array.from({ length: checkpoints }, () => ledger.next().raw("protobuf"));
   const store = await startObjectStore({
     newest: BigInt(checkpoints - 1),

@@ -1,0 +1,77 @@
+/** Results that are not what an honest worker of the same ledger stores. */
+import { expect, test } from "vitest";
+import { packRange, unpackRange } from "../../src/backfill/range-content.ts";
+import type { RangeReader } from "../../src/backfill/work-ranges.ts";
+import { readerAt } from "../../src/ledger/reading/read.ts";
+import { readHighWater } from "../../src/log/high-water.ts";
+import { failRange, keepRange, planRanges, rangeAt } from "../../src/log/ranges.ts";
+import { contentsOf } from "../log/contents.ts";
+import { freshDatabase } from "../postgres.ts";
+import { divideLedger } from "./divided-ledger.ts";
+
+/** No upgrade before it has it read again. */
+const DUE = 0n;
+
+const UNTRUE: Readonly<Record<string, (read: RangeReader) => RangeReader>> = {
+  "whose bytes were altered": (read) => async (range, packages, signal) => {
+    const { content, rawBytes } = await read(range, packages, signal);
+    return { content: content.toReversed(), rawBytes };
+  },
+  "whose facts are in another order": (read) => async (range, packages, signal) => {
+    const { content, rawBytes } = await read(range, packages, signal);
+    const { batch, ...whole } = await unpackRange(content, rawBytes);
+    const facts = batch.facts.toReversed();
+    expect(facts[0]?.checkpoint).not.toBe(batch.facts[0]?.checkpoint);
+    return { content: await packRange({ ...whole, batch: { ...batch, facts } }), rawBytes };
+  },
+  "that leaves out its last checkpoints": (read) => (range, packages, signal) =>
+    read({ ...range, last: range.last - 2n }, packages, signal),
+};
+
+test.each(Object.entries(UNTRUE))(
+  "a result %s is not appended, and its range is read again",
+  async (_, alter) => {
+    await using ledger = await divideLedger(64);
+    await using alone = await freshDatabase();
+    await ledger.readLog(alone);
+    await using divided = await freshDatabase({ max: 8 });
+    const honest = ledger.work(divided);
+    await honest[Symbol.asyncDispose]();
+    let times = 0;
+    const read: RangeReader = (range, packages, signal) => {
+      if (range.first === DUE) times += 1;
+      const isAltered = range.first === DUE && times === 1;
+      return (isAltered ? alter(honest.whole) : honest.whole)(range, packages, signal);
+    };
+    await using _worker = ledger.work(divided, { read });
+    await ledger.join(divided);
+    expect(times).toBeGreaterThan(1);
+    expect(await contentsOf(divided)).toBe(await contentsOf(alone));
+  },
+  60_000,
+);
+
+test("an empty log takes nothing from workers that read another ledger, without signatures either", async () => {
+  await using ledger = await divideLedger(48);
+  await using other = await divideLedger(48, 8);
+  await using divided = await freshDatabase({ max: 8 });
+  await using _worker = other.work(divided, { level: "links" });
+  const joining = ledger.join(divided, {
+    read: readerAt("links"),
+    verification: { level: "links" },
+    retryForMs: 0,
+  });
+  await expect(joining).rejects.toThrow(/checkpoint 0 has digest .* LEDGER_SOURCE of this process/);
+  expect((await readHighWater(divided.sql))?.last).toBeNull();
+}, 60_000);
+
+test("a worker that fails late leaves what another one has read", async () => {
+  await using database = await freshDatabase();
+  const { sql } = database;
+  await planRanges(sql, [{ first: 0n, last: 9n }]);
+  const content = Buffer.from("read");
+  await failRange(sql, 0n, { reason: "slow", worker: "one" });
+  await keepRange(sql, { first: 0n, last: 9n }, { content, rawBytes: 4, worker: "two" });
+  await failRange(sql, 0n, { reason: "slower", worker: "one" });
+  expect(await rangeAt(sql, 0n)).toMatchObject({ failures: 1, failure: "slow", content });
+});
