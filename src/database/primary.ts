@@ -3,7 +3,8 @@
  *
  * Each new connection asks all hosts at once: one that is gone costs no time. Postgres begins a timeline at each
  * promotion, so among several that take writes the newest timeline is right: a process never goes back to an older
- * one, and ends its connections there, even those of a host that vanished without closing them.
+ * one, and ends its connections there, even those of a host that vanished without closing them. A host of another
+ * cluster, such as a copy for tests that got an address of the list, is never used.
  */
 import type { Socket } from "node:net";
 import { type PostgresHost, postgresUrl } from "../values/postgres-hosts.ts";
@@ -23,8 +24,11 @@ const WATCH_MS = 5_000;
 
 type Host = PostgresHost & { readonly target: Target };
 
-/** `timeline` of a host that takes writes, 0 where it does not say; else why it takes none. */
-type Answer = { readonly host: Host } & (
+/**
+ * `timeline` of a host that takes writes, 0 where it does not say; else why it takes none. `system` identifies the
+ * cluster, where it says.
+ */
+type Answer = { readonly host: Host; readonly system?: string | undefined } & (
   | { readonly timeline: number; readonly refusal?: undefined }
   | { readonly refusal: string; readonly timeline?: undefined }
 );
@@ -34,6 +38,8 @@ export type HostState = {
   readonly name: string;
   readonly timeline?: number | undefined;
   readonly refusal?: string | undefined;
+  /** Identifies its cluster; undefined where it does not say. */
+  readonly system?: string | undefined;
 };
 
 export type Primary = {
@@ -101,16 +107,25 @@ const createPrimary = (hosts: readonly Host[]): Primary => {
     return found;
   };
 
+  /** Those that take writes for the cluster used until now; before, none if they are of several. */
+  const ownOf = (answers: readonly Answer[]): readonly Found[] => {
+    const writing = answers.filter(takesWrites);
+    const foreign = writing.find((each) => areOfTwo(each, current ?? writing[0]));
+    if (foreign === undefined) return writing;
+    say(
+      `the database's host ${foreign.host.name} takes writes for another cluster, and is not used: remove it from the list`,
+    );
+    return current === undefined ? [] : writing.filter((each) => !areOfTwo(each, current));
+  };
+
   /** The newest timeline; of equals the present host, else the first in the list. */
-  const newest = (answers: readonly Answer[]): Found | undefined => {
-    const [first, ...others] = answers
-      .filter(takesWrites)
-      .sort(
-        (a, b) =>
-          b.timeline - a.timeline ||
-          Number(b.host === current?.host) - Number(a.host === current?.host) ||
-          hosts.indexOf(a.host) - hosts.indexOf(b.host),
-      );
+  const newest = (own: readonly Found[]): Found | undefined => {
+    const [first, ...others] = own.toSorted(
+      (a, b) =>
+        b.timeline - a.timeline ||
+        Number(b.host === current?.host) - Number(a.host === current?.host) ||
+        hosts.indexOf(a.host) - hosts.indexOf(b.host),
+    );
     if (first !== undefined) sayTwo(first, others.at(-1));
     return first;
   };
@@ -123,14 +138,19 @@ const createPrimary = (hosts: readonly Host[]): Primary => {
 
   const look = async (): Promise<Found> => {
     const answers = await askAll(hosts);
-    const found = newest(answers);
+    const own = ownOf(answers);
+    const found = newest(own);
     const isFormer = found !== undefined && found.timeline < (current?.timeline ?? 0);
     if (found !== undefined && !isFormer) return adopt(found);
     throw new NoPrimaryError(
       hosts.map((host) => {
         const answer = answers.find((each) => each.host === host);
+        const isOwn = own.some((each) => each.host === host);
         const why =
-          answer?.refusal ?? "takes writes, but is older than the one that was used until now";
+          answer?.refusal ??
+          (isOwn
+            ? "takes writes, but is older than the one that was used until now"
+            : `takes writes, but for another cluster than ${current?.host.name ?? "another host"}`);
         return `${host.name} ${why}`;
       }),
     );
@@ -156,7 +176,7 @@ const createPrimary = (hosts: readonly Host[]): Primary => {
   /** Whether another host was promoted, which the present one may not show. */
   const lookBeyond = async () => {
     const answers = await askAll(hosts.filter((host) => host !== current?.host));
-    const found = newest(answers);
+    const found = newest(ownOf(answers));
     if (found === undefined || current === undefined) return;
     if (found.timeline > current.timeline) adopt(found);
     else sayTwo(current, found);
@@ -178,7 +198,7 @@ const createPrimary = (hosts: readonly Host[]): Primary => {
     ask: async () => {
       const signal = AbortSignal.timeout(ANSWER_MS);
       const answers = await Promise.all(hosts.map((host) => answerOf(host, signal)));
-      return answers.map(({ host: { name }, timeline, refusal }) => ({ name, timeline, refusal }));
+      return answers.map(({ host: { name }, ...answer }) => ({ name, ...answer }));
     },
     watch: (onChange) => {
       listeners.add(onChange);
@@ -188,6 +208,9 @@ const createPrimary = (hosts: readonly Host[]): Primary => {
 };
 
 const takesWrites = (answer: Answer): answer is Found => answer.timeline !== undefined;
+
+const areOfTwo = (one: Answer, other: Answer | undefined): boolean =>
+  one.system !== undefined && other?.system !== undefined && one.system !== other.system;
 
 /** Answers of all hosts, but for those that are slower than one that takes writes. */
 const askAll = async (hosts: readonly Host[]): Promise<readonly Answer[]> => {
@@ -219,12 +242,14 @@ const answerOf = async (host: Host, signal: AbortSignal): Promise<Answer> => {
 const roleOf = async (client: Probe, host: Host): Promise<Answer> => {
   const [role] = await client<{ standby: boolean; refuses: boolean }[]>`
     select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as refuses`;
-  if (role?.standby) return { host, refusal: "is a standby" };
-  if (role?.refuses) return { host, refusal: "is read-only" };
-  // A service that only resembles Postgres may have no journal to ask.
+  // A service that only resembles Postgres may have no such function, nor a journal to ask.
+  const [{ system } = {}] = await client<{ system?: string }[]>`
+    select system_identifier::text as system from pg_control_system()`.catch(() => []);
+  if (role?.standby) return { host, system, refusal: "is a standby" };
+  if (role?.refuses) return { host, system, refusal: "is read-only" };
   const [journal] = await client<{ timeline: number }[]>`
     select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int4 as timeline`.catch(
     () => [],
   );
-  return { host, timeline: journal?.timeline ?? 0 };
+  return { host, system, timeline: journal?.timeline ?? 0 };
 };

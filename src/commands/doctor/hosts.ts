@@ -13,11 +13,19 @@ export const checkHosts = async (
   if (states.length < 2) return [];
   const writing = states.filter(({ timeline }) => timeline !== undefined);
   const timelines = new Set(writing.map(({ timeline }) => timeline));
+  const clusters = new Set(states.flatMap(({ system }) => system ?? []));
   const says = states.map(({ name, refusal }) => `${name} ${refusal ?? "takes writes"}`).join("; ");
-  const found = [
+  const hosts =
     timelines.size > 1
       ? fail(`two primaries: ${says}`, `stop the one that was promoted first (${HOW})`)
-      : ok(`hosts: ${says}`),
+      : ok(`hosts: ${says}`);
+  const found = [
+    clusters.size > 1
+      ? fail(
+          `hosts of different clusters: ${states.map(({ name, system }) => `${name} is of ${system ?? "an unknown one"}`).join("; ")}`,
+          `list a primary and its standbys alone (${HOW})`,
+        )
+      : hosts,
   ];
   if (!states.some(({ refusal }) => refusal === "is a standby")) {
     found.push(warn("no standby answers that could take the primary's place", `see ${HOW}`));
