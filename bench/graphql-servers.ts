@@ -88,7 +88,7 @@ export const startService = async (
 /** The bare handlers, with the launcher's Node flags and as many connections. */
 export const startBare = async ({ url, folder }: Scratch): Promise<Server> => {
   const run = `import { launch } from ${JSON.stringify(LAUNCH)};
-    process.exitCode = await launch([${JSON.stringify(BARE)}], { tether: true, serving: true });`;
+    process.exitCode = await launch([${JSON.stringify(BARE)}], { tether: true, role: "serve" });`;
   const program = await startProgram(["--input-type=module", "--eval", run], {
     cwd: join(folder, "bare"),
     env: { DATABASE_URL: url, DATABASE_POOL: POOL },

@@ -16,10 +16,32 @@ const BOUNDED_HEAP = ["--max-semi-space-size=8", "--max-old-space-size=768"];
 const SERVING_HEAP = ["--max-semi-space-size=32", "--max-old-space-size=768"];
 
 /**
+ * Threads of a backfill allocate half a megabyte of buffers per checkpoint. By default V8 marks the
+ * whole heap whenever these reach 64 MB: half the processor time. Some 250 MB more per thread let it
+ * wait.
+ */
+const READING_HEAP = [
+  ...BOUNDED_HEAP,
+  "--external-memory-accounted-in-global-limit",
+  "--initial-old-space-size=128",
+];
+
+/**
  * glibc keeps freed memory in up to eight arenas per core. Two arenas and immediate return of large
  * blocks save about 80 MB after an attack. Other C libraries ignore these names.
  */
 const MALLOC = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
+
+/** Such buffers are reused: returning each takes as long as decompressing into it. */
+const READING_MALLOC = {
+  MALLOC_MMAP_THRESHOLD_: `${4 << 20}`,
+  MALLOC_TRIM_THRESHOLD_: `${128 << 20}`,
+};
+
+const MEMORY = new Map([
+  ["serve", { heap: SERVING_HEAP, malloc: MALLOC }],
+  ["backfill", { heap: READING_HEAP, malloc: READING_MALLOC }],
+]);
 
 /**
  * Node's compile cache, with types stripped, halves the start. Beside the packages, where only
@@ -29,14 +51,14 @@ const compiled = join(dirname(nodeBinary()), "..", "..", ".holderbook", "compile
 
 /**
  * @param {string[]} args arguments of `node`
- * @param {{ cwd?: string, tether?: boolean, serving?: boolean }} options `tether`: bounds the
- * service's heap, and opens a channel that closes when this process dies, so that the service ends
- * too; `serving`: it only answers requests
+ * @param {{ cwd?: string, tether?: boolean, role?: string | undefined }} options `tether`: bounds
+ * the service's heap, and opens a channel that closes when this process dies, so that the service
+ * ends too; `role`: `serve` only answers requests, `backfill` only reads ranges
  * @returns {Promise<number>} the exit code; 128 plus the signal's number after a signal
  */
-export const launch = (args, { cwd, tether = false, serving = false } = {}) =>
+export const launch = (args, { cwd, tether = false, role = "" } = {}) =>
   new Promise((resolve, reject) => {
-    const heap = serving ? SERVING_HEAP : BOUNDED_HEAP;
+    const { heap, malloc } = MEMORY.get(role) ?? { heap: BOUNDED_HEAP, malloc: MALLOC };
     // Node strips types only outside node_modules; an installed copy strips its own.
     const strip = installedAsDependency ? ["--import", join(root, "bin", "strip-types.mjs")] : [];
     const child = spawn(
@@ -45,7 +67,7 @@ export const launch = (args, { cwd, tether = false, serving = false } = {}) =>
       {
         stdio: tether ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
         cwd,
-        env: tether ? { NODE_COMPILE_CACHE: compiled, ...MALLOC, ...process.env } : process.env,
+        env: tether ? { NODE_COMPILE_CACHE: compiled, ...malloc, ...process.env } : process.env,
       },
     );
     // A terminal signals the whole group, a supervisor only this process: forward.

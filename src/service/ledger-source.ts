@@ -217,12 +217,14 @@ type Opening = {
   readonly figures?: Figures | undefined;
   /** Retries of a single source. */
   readonly retry?: RetryPolicy | undefined;
+  /** For threads that only read. */
+  readonly mayBlock?: boolean | undefined;
 };
 
 const openSources = async (
   config: Config,
   logger: Logger,
-  { observer, figures, retry }: Opening,
+  { observer, figures, retry, mayBlock }: Opening,
 ): Promise<CheckpointSource> => {
   const { openSource: openOther } = await import("../ledger/sources/open-source.ts");
   const { archiveSource } = await import("../archive/archive-source.ts");
@@ -232,6 +234,7 @@ const openSources = async (
       : openOther(setting, options);
   const { oneOfSeveralPolicy } = await import("../ledger/sources/fetch-attempts.ts");
   const shared = {
+    mayBlock,
     maxConcurrency: config.fetchConcurrency,
     windowBytes: config.fetchWindowBytes,
     firstCheckpoint: config.firstCheckpoint,

@@ -22,7 +22,7 @@ export type RangeAnswer =
   | { readonly id: number; readonly error: { readonly name: string; readonly message: string } };
 
 const { config, logger } = await openProcess();
-const { source } = await openLedgerSource(config, logger);
+const { source } = await openLedgerSource(config, logger, { mayBlock: true });
 const underWay = new Map<number, AbortController>();
 
 const read = async (

@@ -1,9 +1,11 @@
 import { followingAbort } from "../../waiting/following-abort.ts";
-import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointRange } from "./source.ts";
 
-/** Fetches a checkpoint, decompressed, with its own retries; null when not there (yet). */
-type FetchCheckpoint = (sequence: bigint, signal: AbortSignal) => Promise<RawCheckpoint | null>;
+/** A checkpoint, perhaps compressed. */
+type Fetched = { readonly bytes: Uint8Array };
+
+/** Fetches a checkpoint with its own retries; null when not there (yet). */
+type FetchCheckpoint<Raw> = (sequence: bigint, signal: AbortSignal) => Promise<Raw | null>;
 
 /** Limits of what is fetched ahead; one checkpoint is always allowed. */
 export type WindowBounds = {
@@ -13,9 +15,9 @@ export type WindowBounds = {
   readonly bytes: number;
 };
 
-type FetchAhead = {
+type FetchAhead<Raw> = {
   readonly range: CheckpointRange;
-  readonly fetch: FetchCheckpoint;
+  readonly fetch: FetchCheckpoint<Raw>;
   /** Read before every start, as it changes. */
   readonly concurrency: { readonly limit: number };
   readonly bounds: WindowBounds;
@@ -30,10 +32,10 @@ type FetchedUpTo = {
   readonly laterSeen: bigint | null;
 };
 
-type Slot = {
+type Slot<Raw> = {
   readonly sequence: bigint;
   outcome: "under way" | "ready" | "absent" | "failed";
-  raw: RawCheckpoint | null;
+  raw: Raw | null;
   error: unknown;
   readonly settled: Promise<void>;
 };
@@ -44,12 +46,12 @@ type Slot = {
  * Ends after `range.last`, at the first missing checkpoint, or when `signal` aborts. Throws an
  * error only after delivering everything before it.
  */
-export async function* fetchAhead(
-  { range, fetch, concurrency, bounds, startWith = bounds.checkpoints }: FetchAhead,
+export async function* fetchAhead<Raw extends Fetched>(
+  { range, fetch, concurrency, bounds, startWith = bounds.checkpoints }: FetchAhead<Raw>,
   signal: AbortSignal,
-): AsyncGenerator<RawCheckpoint, FetchedUpTo, undefined> {
+): AsyncGenerator<Raw, FetchedUpTo, undefined> {
   using own = followingAbort(signal);
-  const slots: Slot[] = [];
+  const slots: Slot<Raw>[] = [];
   let nextToStart = range.first;
   /** First number not to be started: one before was missing or failed. */
   let closedFrom = range.last === undefined ? null : range.last + 1n;
@@ -73,7 +75,7 @@ export async function* fetchAhead(
 
   const start = (sequence: bigint) => {
     const done = Promise.withResolvers<void>();
-    const slot: Slot = {
+    const slot: Slot<Raw> = {
       sequence,
       outcome: "under way",
       raw: null,
@@ -129,7 +131,7 @@ export async function* fetchAhead(
   return { next: slots[0]?.sequence ?? nextToStart, laterSeen: null };
 }
 
-const highestReady = (slots: readonly Slot[]): bigint | null =>
+const highestReady = (slots: readonly Slot<Fetched>[]): bigint | null =>
   slots.findLast(({ outcome }) => outcome === "ready")?.sequence ?? null;
 
 /**
@@ -137,11 +139,11 @@ const highestReady = (slots: readonly Slot[]): bigint | null =>
  * `range.last`, or without an error when `signal` aborts.
  * @param waitFor polls for a checkpoint, given a later one that was seen; null on abort
  */
-export async function* fetchAndPoll(
-  ahead: FetchAhead,
-  waitFor: (sequence: bigint, laterSeen: bigint | null) => Promise<RawCheckpoint | null>,
+export async function* fetchAndPoll<Raw extends Fetched>(
+  ahead: FetchAhead<Raw>,
+  waitFor: (sequence: bigint, laterSeen: bigint | null) => Promise<Raw | null>,
   signal: AbortSignal,
-): AsyncGenerator<RawCheckpoint, void, undefined> {
+): AsyncGenerator<Raw, void, undefined> {
   const { first, last } = ahead.range;
   try {
     for (let next = first; last === undefined || next <= last; next += 1n) {

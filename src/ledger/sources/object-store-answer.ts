@@ -1,5 +1,5 @@
 import { retryAfterMs } from "../../waiting/retry-after.ts";
-import { CheckpointFileError, decompressCheckpoint } from "./chk-file.ts";
+import { CheckpointFileError, type Decompress } from "./chk-file.ts";
 import { Setback } from "./fetch-attempts.ts";
 import { BodyTooLargeError, type HttpAnswer, type HttpClient } from "./http-get.ts";
 import { CheckpointTooLargeError, isTooLarge, SourceRefusedError } from "./source-errors.ts";
@@ -18,10 +18,11 @@ type ObjectQuestion = {
 type ObjectRequest = ObjectQuestion & {
   readonly maxObjectBytes: number;
   readonly maxCheckpointBytes: number;
+  readonly decompress: Decompress;
 };
 
 export type ObjectAnswer = {
-  /** Decompressed. */
+  /** As `decompress` left it. */
   readonly checkpoint: Uint8Array;
   readonly transferred: number;
 };
@@ -32,7 +33,7 @@ export type ObjectAnswer = {
  * @throws Setback (transient), SourceRefusedError or CheckpointTooLargeError (retry)
  */
 export const readObject = async (
-  { client, source, url, sequence, maxObjectBytes, maxCheckpointBytes }: ObjectRequest,
+  { client, source, url, sequence, maxObjectBytes, maxCheckpointBytes, decompress }: ObjectRequest,
   signal: AbortSignal,
 ): Promise<ObjectAnswer | null> => {
   let answer: HttpAnswer;
@@ -47,7 +48,7 @@ export const readObject = async (
   if (!isThere(source, url, sequence, answer)) return null;
   const transferred = answer.body.byteLength;
   try {
-    const checkpoint = await decompressCheckpoint(
+    const checkpoint = await decompress(
       `object of ${transferred} bytes`,
       answer.body,
       maxCheckpointBytes,

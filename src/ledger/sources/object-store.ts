@@ -2,6 +2,12 @@ import { shownUrl } from "../../settings/shown-url.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
+import {
+  CheckpointFileError,
+  type Decompress,
+  decompressBlocking,
+  decompressCheckpoint,
+} from "./chk-file.ts";
 import { fetchAndPoll } from "./fetch-ahead.ts";
 import {
   askWithRetries,
@@ -24,6 +30,8 @@ export type ObjectStoreOptions = NetworkOptions & {
   /** Limits for objects and decompressed checkpoints, bytes. */
   readonly maxObjectBytes?: number;
   readonly maxCheckpointBytes?: number;
+  /** Whether it may block its thread, which takes less processor time. */
+  readonly mayBlock?: boolean;
   /** How long a checkpoint may be missing after a later one, ms: uploads finish out of order. */
   readonly missingGraceMs?: number;
 };
@@ -39,6 +47,10 @@ const LOOK_BEYOND_EVERY_POLLS = 20;
 const LOOK_BEYOND = [1n, 16n, 256n] as const;
 
 const LARGEST = 2n ** 63n - 1n;
+
+type Fetched = Pick<RawCheckpoint, "sequence" | "bytes"> & { readonly isCompressed: boolean };
+
+const asTransferred: Decompress = async (_, compressed) => compressed;
 
 /**
  * An archive in an object store: compressed protobuf, one object per checkpoint.
@@ -56,6 +68,7 @@ export const objectStoreSource = ({
   http = { silenceMs: 20_000, answerMs: 120_000 },
   maxObjectBytes = 128 * MIB,
   maxCheckpointBytes = 256 * MIB,
+  mayBlock = false,
   pollMs = 250,
   missingGraceMs = 60_000,
   onSetback = () => {},
@@ -78,7 +91,12 @@ export const objectStoreSource = ({
     if (highestSeen === null || sequence > highestSeen) highestSeen = sequence;
   };
 
-  const fetchOne = async (sequence: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
+  const fetchAs = async (
+    isCompressed: boolean,
+    sequence: bigint,
+    signal: AbortSignal,
+  ): Promise<Fetched | null> => {
+    const decompress = isCompressed ? asTransferred : decompressCheckpoint;
     const answer = await fetchWithRetries<ObjectAnswer | null>(
       {
         source: description,
@@ -89,7 +107,7 @@ export const objectStoreSource = ({
         size: (read) => read?.transferred ?? 0,
         attempt: () => {
           const url = urlOf(sequence);
-          const bounds = { maxObjectBytes, maxCheckpointBytes };
+          const bounds = { maxObjectBytes, maxCheckpointBytes, decompress };
           const wanted = { client, source: description, url, sequence, ...bounds };
           return reporting(observer, readObject(wanted, signal), signal);
         },
@@ -98,8 +116,10 @@ export const objectStoreSource = ({
     );
     if (answer === null) return null;
     seen(sequence);
-    return { sequence, encoding: "protobuf", bytes: answer.checkpoint };
+    return { sequence, bytes: answer.checkpoint, isCompressed };
   };
+
+  const fetchOne = (sequence: bigint, signal: AbortSignal) => fetchAs(false, sequence, signal);
 
   const isThere = async (sequence: bigint, signal: AbortSignal): Promise<boolean> => {
     const attempt = async (): Promise<boolean> => {
@@ -128,7 +148,7 @@ export const objectStoreSource = ({
     laterAlreadySeen: bigint | null,
     graceMs: number,
     signal: AbortSignal,
-  ): Promise<RawCheckpoint | null> => {
+  ): Promise<Fetched | null> => {
     let laterSeen = laterAlreadySeen;
     let missingSince = performance.now();
     for (let polls = 1; !signal.aborted; polls += 1) {
@@ -148,18 +168,49 @@ export const objectStoreSource = ({
     return null;
   };
 
+  /** Fetches a damaged one again, with retries; null when `signal` aborts. */
+  const open = async (
+    { sequence, bytes }: Fetched,
+    graceMs: number,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | null> => {
+    try {
+      const name = `object of ${bytes.byteLength} bytes`;
+      return await decompressBlocking(name, bytes, maxCheckpointBytes);
+    } catch (error) {
+      if (!(error instanceof CheckpointFileError)) throw error;
+    }
+    try {
+      return (await waitFor(sequence, null, graceMs, signal))?.bytes ?? null;
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
+  };
+
   return {
     description,
     chainId: async () => null,
     latest,
-    // At the tip most are missing: start with one and double.
-    checkpoints: (range, signal) =>
-      fetchAndPoll(
-        { range, fetch: fetchOne, concurrency, bounds: window, startWith: 1 },
-        (sequence, laterSeen) =>
-          waitFor(sequence, laterSeen, range.graceMs ?? missingGraceMs, signal),
+    checkpoints: async function* (range, signal) {
+      const graceMs = range.graceMs ?? missingGraceMs;
+      const fetched = fetchAndPoll(
+        {
+          ...{ range, concurrency, bounds: window },
+          fetch: (sequence, during) => fetchAs(mayBlock, sequence, during),
+          // At the tip most are missing: start with one and double.
+          startWith: 1,
+        },
+        (sequence, laterSeen) => waitFor(sequence, laterSeen, graceMs, signal),
         signal,
-      ),
+      );
+      for await (const one of fetched) {
+        // Decompressed when due: garbage collection of short-lived buffers is cheap.
+        const bytes = one.isCompressed ? await open(one, graceMs, signal) : one.bytes;
+        if (bytes === null) return;
+        yield { sequence: one.sequence, encoding: "protobuf", bytes };
+      }
+    },
     close: async () => client.close(),
   };
 };

@@ -19,6 +19,8 @@ type OpenSourceOptions = {
   readonly firstCheckpoint?: bigint | undefined;
   /** Whether to request the validators' signatures; files always have them. */
   readonly certificates?: boolean | undefined;
+  /** Whether it may block its thread, which takes less processor time. */
+  readonly mayBlock?: boolean | undefined;
   /** Half a minute by default. */
   readonly retry?: RetryPolicy | undefined;
   /** Called for failed attempts that are retried. */
@@ -54,6 +56,7 @@ export const openSource = (
     windowBytes = 128 * MIB,
     firstCheckpoint = 0n,
     certificates = false,
+    mayBlock = false,
     retry = defaultRetryPolicy,
     onSetback = () => {},
     observer,
@@ -75,7 +78,7 @@ export const openSource = (
   switch (url.protocol) {
     case "http:":
     case "https:":
-      return objectStoreSource({ base: url, startsAt: firstCheckpoint, ...shared });
+      return objectStoreSource({ base: url, startsAt: firstCheckpoint, mayBlock, ...shared });
     case "grpc+http:":
     case "grpc+https:": {
       const address = readGrpcAddress(setting);

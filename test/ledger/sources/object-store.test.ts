@@ -32,23 +32,26 @@ const failureOf = (reading: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test("reads an archive in order over few connections, then waits at the tip", async () => {
-  await using store = await startObjectStore({ newest: 299n, answerMs: 3 });
-  await using source = open(store.base, { concurrency: { min: 1, max: 16, start: 4 } });
-  const taking = take(source, { first: 0n, last: 305n });
-  for (let newest = 300n; newest <= 305n; newest += 1n) {
-    await until(
-      () => store.seen.gets.includes(newest),
-      () => store.seen.gets.at(-1),
-    );
-    await wait(20);
-    store.state.newest = newest;
-  }
-  expectSamples(await taking, numbers(0, 305));
-  expect(store.seen.mostUnderWay).toBeGreaterThan(3);
-  expect(store.seen.mostUnderWay).toBeLessThanOrEqual(18);
-  expect(store.seen.connections).toBeLessThanOrEqual(18);
-});
+test.each([false, true])(
+  "reads an archive in order over few connections, then waits at the tip (blocking: %s)",
+  async (mayBlock) => {
+    await using store = await startObjectStore({ newest: 299n, answerMs: 3 });
+    await using source = open(store.base, { mayBlock, concurrency: { min: 1, max: 16, start: 4 } });
+    const taking = take(source, { first: 0n, last: 305n });
+    for (let newest = 300n; newest <= 305n; newest += 1n) {
+      await until(
+        () => store.seen.gets.includes(newest),
+        () => store.seen.gets.at(-1),
+      );
+      await wait(20);
+      store.state.newest = newest;
+    }
+    expectSamples(await taking, numbers(0, 305));
+    expect(store.seen.mostUnderWay).toBeGreaterThan(3);
+    expect(store.seen.mostUnderWay).toBeLessThanOrEqual(18);
+    expect(store.seen.connections).toBeLessThanOrEqual(18);
+  },
+);
 
 test("at the tip it requests the next checkpoint only", async () => {
   await using store = await startObjectStore({ newest: 99n });
@@ -138,13 +141,17 @@ test("a body cut short in transit is fetched again", async () => {
   expectSamples(await take(source, { first: 0n, last: 5n }), numbers(0, 5));
 });
 
-test.each([
-  ["cut short", (bytes: Buffer) => bytes.subarray(0, bytes.byteLength - 7)],
+const DAMAGE: readonly [string, (bytes: Buffer) => Buffer][] = [
+  ["cut short", (bytes) => bytes.subarray(0, bytes.byteLength - 7)],
   ["empty", () => Buffer.alloc(0)],
   ["not zstd", () => Buffer.from("<html>maintenance</html>")],
-])(
-  "an object that stays damaged (%s) is an error with its number, after everything before it",
-  async (_, damage) => {
+];
+
+test.each(
+  [false, true].flatMap((mayBlock) => DAMAGE.map(([name, damage]) => ({ name, damage, mayBlock }))),
+)(
+  "an object that stays damaged ($name, blocking: $mayBlock) is an error with its number, after everything before it",
+  async ({ damage, mayBlock }) => {
     let damaged = 2;
     await using store = await startObjectStore({
       newest: 9n,
@@ -154,7 +161,7 @@ test.each([
         return true;
       },
     });
-    await using source = open(store.base);
+    await using source = open(store.base, { mayBlock });
     expectSamples(await take(source, { first: 0n, last: 9n }), numbers(0, 9));
 
     damaged = Number.POSITIVE_INFINITY;
@@ -195,7 +202,11 @@ test("objects and checkpoints above their bounds are errors that name the number
       return true;
     },
   });
-  for (const bound of [{ maxObjectBytes: 20 }, { maxCheckpointBytes: 100_000 }]) {
+  for (const bound of [
+    { maxObjectBytes: 20 },
+    { maxCheckpointBytes: 100_000 },
+    { maxCheckpointBytes: 100_000, mayBlock: true },
+  ]) {
     await using source = open(store.base, bound);
     const error = await failureOf(take(source, { first: 2n, last: 2n }));
     expect(error).toBeInstanceOf(CheckpointTooLargeError);
