@@ -75,7 +75,7 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
     position: t.exposeString("position", {
       description: "Place of the transaction in chain order, decimal; its last four digits are 0.",
     }),
-    checkpoint: t.string(checkpointField),
+    checkpoint: t.exposeString("checkpoint", checkpointField),
     checkpointTimestamp: t.string(checkpointTimestampField),
     checkpointTimestampMs: t.string(checkpointTimestampMsField),
     txDigest: t.exposeString("txDigest", { description: "Digest of the transaction, base58." }),

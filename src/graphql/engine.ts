@@ -86,13 +86,15 @@ const STATEMENT_WEIGHT = 500;
 export const RESPONSE_JSON = "application/graphql-response+json";
 const JSON_TYPE = "application/json";
 
-/** The usual form of a body; yoga judges all others. */
-const plainBody = z.strictObject({
-  query: z.string(),
-  operationName: z.string().nullish(),
-  variables: z.record(z.string(), z.unknown()).nullish(),
-  extensions: z.record(z.string(), z.unknown()).nullish(),
-});
+/** The usual form of a body; yoga judges all others. A null counts as absent, under any name. */
+const plainBody = z
+  .object({
+    query: z.string(),
+    operationName: z.string().nullish(),
+    variables: z.record(z.string(), z.unknown()).nullish(),
+    extensions: z.record(z.string(), z.unknown()).nullish(),
+  })
+  .catchall(z.null());
 
 /** A body in the usual form: its document, and its operation with variables. */
 type Plain = {
@@ -116,7 +118,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   const interpreter = createInterpreter(schema);
 
   const readPlain = (body: string): Plain | undefined => {
-    const given = plainBody.safeParse(membersOf(body));
+    const given = plainBody.safeParse(parsedOf(body));
     if (!given.success) return undefined;
     // Without a prototype, so that "constructor" is no variable.
     const variables = Object.assign(Object.create(null), given.data.variables);
@@ -218,14 +220,10 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   };
 };
 
-/**
- * The body's members without nulls, those with unknown names too; undefined when it is not a JSON object.
- */
-const membersOf = (body: string): unknown => {
+/** Undefined when it is no JSON. */
+const parsedOf = (body: string): unknown => {
   try {
-    const parsed: unknown = JSON.parse(body);
-    if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return undefined;
-    return Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== null));
+    return JSON.parse(body);
   } catch {
     return undefined;
   }

@@ -12,13 +12,9 @@ export const eventIdField = {
 
 export const positionField = {
   description: "Place in chain order, decimal; rises with the chain, the same after any replay.",
-  resolve: ({ position }: { readonly position: bigint }) => position,
 };
 
-export const checkpointField = {
-  description: "Checkpoint that holds the transaction, decimal.",
-  resolve: ({ checkpoint }: { readonly checkpoint: bigint }) => checkpoint,
-};
+export const checkpointField = { description: "Checkpoint that holds the transaction, decimal." };
 
 export const checkpointTimestampField = {
   description: "Time of the checkpoint, unix seconds, decimal.",
@@ -30,9 +26,14 @@ export const checkpointTimestampMsField = {
   resolve: ({ timestampMs }: { readonly timestampMs: bigint }) => timestampMs,
 };
 
-export const decimalsField = {
+/** Of rows that carry it: for lists, as a compiled query calls each resolver with closures of its own. */
+export const exposedDecimals = {
   nullable: true,
   description: "Decimals of the coin; null until its metadata is known.",
+} as const;
+
+export const decimalsField = {
+  ...exposedDecimals,
   resolve: (
     { coinType }: { readonly coinType: string },
     _args: object,

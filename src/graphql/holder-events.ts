@@ -32,7 +32,7 @@ const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
         "address_joined_group, address_left_group or address_frozen.",
     }),
     eventId: t.string(eventIdField),
-    position: t.string(positionField),
+    position: t.exposeString("position", positionField),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     holderId: t.exposeString("holderId", {
       nullable: true,

@@ -24,7 +24,7 @@ const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
   description: "A role granted or revoked.",
   fields: (t) => ({
     eventId: t.string(eventIdField),
-    position: t.string(positionField),
+    position: t.exposeString("position", positionField),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     owner: t.exposeString("owner", { description: "Wallet whose role changed." }),
     role: t.exposeString("role", { description: "Canonical type name of the role." }),

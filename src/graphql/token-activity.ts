@@ -61,7 +61,7 @@ const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
       description:
         "Place in chain order, decimal; the same after any replay. Page with it, see the argument after.",
     }),
-    checkpoint: t.string(checkpointField),
+    checkpoint: t.exposeString("checkpoint", checkpointField),
     checkpointTimestamp: t.string(checkpointTimestampField),
     checkpointTimestampMs: t.string(checkpointTimestampMsField),
     amount: t.exposeString("amount", {

@@ -1,8 +1,8 @@
 /** Live vesting grants: `tokenTimelocks`. */
 import { FOR_GRANTS } from "../projections/needed.ts";
-import { type TokenTimelock as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
+import { type GrantRow as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
 import { builder } from "./builder.ts";
-import { decimalsField, pastArguments } from "./fields.ts";
+import { exposedDecimals, pastArguments } from "./fields.ts";
 import {
   coinTypeArgument,
   grantCursorOf,
@@ -15,7 +15,7 @@ import {
 import { asOfIn, isByTime, readAsOf } from "./past.ts";
 
 const TokenTimelock = builder
-  .objectRef<Row & { readonly coinType: string }>("TokenTimelock")
+  .objectRef<Row & { readonly decimals: number | null }>("TokenTimelock")
   .implement({
     description:
       "A live vesting grant. Times are in milliseconds, unlike checkpointTimestamp. A grant that " +
@@ -54,7 +54,7 @@ const TokenTimelock = builder
           "Tokens left in it, decimal: locked, or unlocked and not claimed. " +
           "The sum over all grants of an owner is timelockBalance.",
       }),
-      decimals: t.int(decimalsField),
+      decimals: t.exposeInt("decimals", exposedDecimals),
     }),
   });
 
@@ -89,7 +89,8 @@ builder.queryField("tokenTimelocks", (t) =>
       const grants = await readAsOf(context.reads.ofCoin(coinType, args), asOf, (at, on) =>
         tokenTimelocks(on, { ...page, coinType, at }),
       );
-      return grants.map((grant) => ({ ...grant, coinType }));
+      const decimals = context.decimals(coinType);
+      return grants.map((grant) => ({ ...grant, decimals }));
     },
   }),
 );

@@ -74,9 +74,11 @@ export const fastPath = (
     }
     const all = Object.assign(fields, headers);
     if (contentType !== undefined) all["content-type"] = contentType;
-    all["content-length"] = String(Buffer.byteLength(body));
+    const bytes = Buffer.byteLength(body);
+    all["content-length"] = String(bytes);
     writeHead(response, requestId, status, all);
-    response.end(body);
+    // ASCII is the same in both, and Latin-1 is copied as it is.
+    response.end(body, bytes === body.length ? "latin1" : "utf8");
   };
 
   return (raw, response) => {

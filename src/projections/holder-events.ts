@@ -103,14 +103,17 @@ export const holderEvents = async (
   query: EventRange & { readonly limit: number },
 ): Promise<HolderEvent[]> => {
   const rows = await readRange<Omit<EventRow, "coinType">>(on, EVENTS, query);
-  return rows.map((row) => eventOf({ ...row, coinType: query.coinType }));
+  return rows.map((row) => eventOf(row, query.coinType));
 };
 
 export const holderEventsAcross = async (on: Reads, range: AcrossRange): Promise<HolderEvent[]> =>
-  (await readAcross<EventRow>(on, HOLDER_EVENTS_ACROSS, range)).map(eventOf);
+  (await readAcross<EventRow>(on, HOLDER_EVENTS_ACROSS, range)).map((row) =>
+    eventOf(row, row.coinType),
+  );
 
-const eventOf = (row: EventRow): HolderEvent => ({
+const eventOf = (row: Omit<EventRow, "coinType">, coinType: string): HolderEvent => ({
   ...row,
+  coinType,
   holderId: row.holderId === null ? null : BigInt(row.holderId),
   groupId: row.groupId === null ? null : BigInt(row.groupId),
   eventSeq: placeOf(row.position).index,

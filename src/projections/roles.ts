@@ -12,7 +12,7 @@ import { identifier, int8 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Writing } from "../database/writing.ts";
-import { roleBitOf } from "../ledger/contract/roles.ts";
+import { roleBits } from "../ledger/contract/roles.ts";
 import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 import { appendEvents, type EventRange, rangeStatements, readRange } from "./chain-time.ts";
@@ -189,9 +189,10 @@ export const walletRoles = async (
     ? read<HeldRole>(on, HELD, [coinType])
     : read<HeldRole>(on, HELD_AT, [coinType, at]));
   const byOwner = Map.groupBy(rows, (row) => row.owner);
+  const bitOf = roleBits(packages);
   return [...byOwner].map(([owner, held]) => ({
     owner,
-    roleBits: held.reduce((bits, { role }) => bits | roleBitOf(role, packages), 0),
+    roleBits: held.reduce((bits, { role }) => bits | bitOf(role), 0),
     roles: held.map(({ role }) => role),
   }));
 };
@@ -216,19 +217,27 @@ export const roleEvents = async (
   query: EventRange & { readonly packages: readonly string[]; readonly limit: number },
 ): Promise<RoleEvent[]> => {
   const rows = await readRange<Omit<RoleEventRow, "coinType">>(on, EVENTS, query);
-  return rows.map((row) => eventOf({ ...row, coinType: query.coinType }, query.packages));
+  const bitOf = roleBits(query.packages);
+  const { coinType } = query;
+  return rows.map((row) => eventOf(row, coinType, bitOf));
 };
 
 export const roleEventsAcross = async (
   on: Reads,
   { packages, ...range }: AcrossRange & { readonly packages: readonly string[] },
-): Promise<RoleEvent[]> =>
-  (await readAcross<RoleEventRow>(on, ROLE_EVENTS_ACROSS, range)).map((row) =>
-    eventOf(row, packages),
-  );
+): Promise<RoleEvent[]> => {
+  const rows = await readAcross<RoleEventRow>(on, ROLE_EVENTS_ACROSS, range);
+  const bitOf = roleBits(packages);
+  return rows.map((row) => eventOf(row, row.coinType, bitOf));
+};
 
-const eventOf = (row: RoleEventRow, packages: readonly string[]): RoleEvent => ({
+const eventOf = (
+  row: Omit<RoleEventRow, "coinType">,
+  coinType: string,
+  bitOf: (role: string) => number,
+): RoleEvent => ({
   ...row,
+  coinType,
   eventSeq: placeOf(row.position).index,
-  roleBit: roleBitOf(row.role, packages),
+  roleBit: bitOf(row.role),
 });

@@ -138,7 +138,8 @@ const OBJECTS_AT = `
   order by "objectId"
   limit (select $3::int8)`;
 
-type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
+/** As Postgres sends it: `numeric` columns as digits. */
+export type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
   readonly balance: string;
   readonly version: string;
 };
@@ -156,15 +157,10 @@ export const tokenObjects = async (
     readonly after?: string | undefined;
     readonly at?: bigint | undefined;
   },
-): Promise<TokenObject[]> => {
+): Promise<readonly ObjectRow[]> => {
   const { coinType, owner, limit, after = "", at } = query;
   const given = [coinType, owner, limit, after];
-  const rows = await (at === undefined
+  return at === undefined
     ? read<ObjectRow>(on, OBJECTS, given)
-    : read<ObjectRow>(on, OBJECTS_AT, [...given, at]));
-  return rows.map((row) => ({
-    ...row,
-    balance: BigInt(row.balance),
-    version: BigInt(row.version),
-  }));
+    : read<ObjectRow>(on, OBJECTS_AT, [...given, at]);
 };

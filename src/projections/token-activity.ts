@@ -102,12 +102,12 @@ export const tokenActivity = async (
     activityType === undefined
       ? await read<ActivityRow>(on, all, values)
       : await read<ActivityRow>(on, ofType, [...values, activityType]);
-  return rows.map((row) => activityOf({ ...row, coinType }));
+  return rows.map((row) => activityOf(row, coinType));
 };
 
-const activityOf = (row: ActivityRow & { readonly coinType: string }): TokenActivity => {
+const activityOf = (row: ActivityRow, coinType: string): TokenActivity => {
   const { checkpoint, index: eventSeq } = placeOf(row.position);
-  return { ...row, amount: BigInt(row.amount), checkpoint, eventSeq };
+  return { ...row, coinType, amount: BigInt(row.amount), checkpoint, eventSeq };
 };
 
 export const ACTIVITY_ACROSS = acrossStatements(tokenActivityTable, COLUMNS);
@@ -117,5 +117,7 @@ export const tokenActivityAcross = async (
   range: AcrossRange,
 ): Promise<TokenActivity[]> => {
   type Found = ActivityRow & { readonly coinType: string };
-  return (await readAcross<Found>(on, ACTIVITY_ACROSS, range)).map(activityOf);
+  return (await readAcross<Found>(on, ACTIVITY_ACROSS, range)).map((row) =>
+    activityOf(row, row.coinType),
+  );
 };

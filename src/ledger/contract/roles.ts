@@ -24,3 +24,13 @@ export const roleBitOf = (role: string, packages: readonly string[]): number => 
   const ours = packages.includes(address) && module === ROLES_MODULE && parameters.length === 0;
   return ours ? (BITS.get(name) ?? 0) : 0;
 };
+
+/** `roleBitOf` for many rows, which repeat a few roles. */
+export const roleBits = (packages: readonly string[]): ((role: string) => number) => {
+  const known = new Map<string, number>();
+  return (role) => {
+    const bit = known.get(role) ?? roleBitOf(role, packages);
+    known.set(role, bit);
+    return bit;
+  };
+};
