@@ -120,6 +120,7 @@ const indexUpTo = async (options: IndexOptions) => {
   const { logger, telemetry, giveUp, signal } = runtime;
   const config = guided ? guidedConfig(runtime.config) : runtime.config;
   await using _tracing = telemetry.tracing;
+  if (range !== undefined) (await import("../service/backfill.ts")).assertDivisible(config);
   await announceLedger(config, logger);
   await (await import("../service/settings-checks.ts")).checkSettings(config, "index");
   const found = await findLedger(config, logger, telemetry.figures);

@@ -23,6 +23,14 @@ const queuesOf = ({ redisUrl }: Config, { url }: Storage, logger: Logger): Queue
   });
 };
 
+/** @throws ConfigError for the demo ledger, which the process that serves it makes */
+export const assertDivisible = (config: Config): void => {
+  if (!isDemoLedger(config)) return;
+  throw new ConfigError(
+    "LEDGER_SOURCE: must name a full node, an object store or a folder; the demo ledger is made by the process that serves it",
+  );
+};
+
 /**
  * Reads with the help of workers. Dispose of it after the reader has ended.
  * @param size checkpoints of a range
@@ -46,7 +54,7 @@ const RANGES_PER_THREAD = 2;
 
 /**
  * Reads ranges until the process is asked to end.
- * @throws ConfigError for the demo ledger, which the process that serves it makes
+ * @throws ConfigError, see `assertDivisible`
  */
 export const workBackfill = async (
   {
@@ -60,11 +68,7 @@ export const workBackfill = async (
   },
   threads: number,
 ): Promise<void> => {
-  if (isDemoLedger(config)) {
-    throw new ConfigError(
-      "LEDGER_SOURCE: must name a full node, an object store or a folder; the demo ledger is made by the process that serves it",
-    );
-  }
+  assertDivisible(config);
   await using storage = await openStorage(config, logger, { tables: "current", onLost: giveUp });
   await using reading = startRangeThreads(threads, giveUp);
   await using queues = queuesOf(config, storage, logger);

@@ -42,9 +42,17 @@ test("altered facts are named with their checkpoint, and end the command with 1"
   expect(stdout).not.toContain("no difference");
 });
 
-test("a share or a range that cannot be is refused, as is a backfill without an end", async () => {
+test("a share or a range that cannot be is refused, as is a backfill without an end, or of the demo ledger", async () => {
   for (const args of [["0%"], ["101%"], ["1"]]) expect((await audit(...args)).code).toBe(2);
   expect((await audit("1%", "--to", "5")).code).toBe(2);
   const { code, stderr } = await runCommand(["backfill"], { DATABASE_URL: database.url });
   expect([code, stderr]).toEqual([2, expect.stringContaining("--to")]);
+  const demo = await runCommand(["backfill", "--from", "0", "--to", "9"], {
+    DATABASE_URL: database.url,
+    LEDGER_SOURCE: "demo:",
+  });
+  expect([demo.code, demo.stderr]).toEqual([
+    2,
+    expect.stringContaining("LEDGER_SOURCE: must name"),
+  ]);
 });

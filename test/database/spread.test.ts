@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { type Reads, read } from "../../src/database/readers.ts";
+import { examineReplicas } from "../../src/database/replicas/examine.ts";
 import { createSpread, type Spread } from "../../src/database/replicas/spread.ts";
 import { until } from "../lanes/until.ts";
 import { type Primary, type Standby, startPrimary } from "../streaming-replica.ts";
@@ -33,11 +34,15 @@ const asReader = (url: string): string => {
   return other.href;
 };
 
-const spreadOver = (standbys: readonly (Standby | undefined)[], maxLagMs = 60_000) => {
+const spreadOver = (
+  standbys: readonly (Standby | undefined)[],
+  maxLagMs = 60_000,
+  { url, sql } = { url: primary.url, sql: database.sql },
+) => {
   const changes: string[] = [];
   const spread = createSpread({
     readers: {
-      url: primary.url,
+      url,
       max: 4,
       applicationName: "spread",
       readOnly: true,
@@ -46,7 +51,7 @@ const spreadOver = (standbys: readonly (Standby | undefined)[], maxLagMs = 60_00
     },
     replicas: standbys.flatMap((standby) => (standby === undefined ? [] : [asReader(standby.url)])),
     maxLagMs,
-    primary: database.sql,
+    primary: sql,
     onChange: ({ number, state }) => changes.push(`${number} ${state}`),
   });
   return { ...spread, changes, [Symbol.asyncDispose]: () => spread.readers.close() };
@@ -212,6 +217,46 @@ test("a promoted replica is left out, even before it was looked at, and the prim
     (state) => state === "promoted",
   );
 });
+
+test("a replica that has what a former primary alone had is refused, also when the primary has moved on", async () => {
+  await using former = await startPrimary();
+  await former.run("create table counted (n int not null)");
+  await former.run("create role reading login password 'reading'");
+  await former.run("grant select on counted to reading");
+  const [promoted, ahead] = [await former.standby("promoted"), await former.standby("ahead")];
+  await Promise.all([promoted.caughtUp(), ahead.caughtUp()]);
+  await promoted.stop();
+  // More than a promotion writes itself.
+  const write = "insert into counted select generate_series(1, 50000)";
+  await former.run(write);
+  await ahead.caughtUp();
+  await former.kill();
+  await promoted.start();
+  await promoted.promote();
+  await using own = connect({ url: promoted.url, max: 2, applicationName: "test" });
+  await using spread = spreadOver([ahead], 60_000, { url: promoted.url, sql: own.sql });
+  const refused = await until(
+    "refused",
+    () => spread.standings()[0],
+    (standing) => standing?.state === "refused",
+  );
+  expect(refused?.reason).toContain("has what the primary lacks");
+  const examined = { replicas: [asReader(ahead.url)], maxLagMs: 60_000, tables: [] };
+  expect((await examineReplicas(own.sql, examined)).map(({ state }) => state)).toEqual(["refused"]);
+  for (let times = 0; times < 2; times += 1) await promoted.run(write);
+  await spread.catchUp();
+  await using there = connect({ url: ahead.url, max: 1, applicationName: "test" });
+  const looks = async () => {
+    const [row] = await there.sql<{ at: number }[]>`
+      select extract(epoch from max(query_start))::float8 as at from pg_stat_activity
+      where application_name = 'holderbook-replica'`;
+    return row?.at ?? 0;
+  };
+  const moved = await looks();
+  await until("further looks", looks, (at) => at > moved + 0.6);
+  expect(spread.changes).toEqual(["1 used", "1 refused"]);
+  expect((await readNow(spread)).standby).toBe(false);
+}, 60_000);
 
 test("a server of another database, and one whose role may not read, are refused with the reason", async () => {
   await using other = await startPrimary();

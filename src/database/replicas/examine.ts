@@ -42,9 +42,11 @@ export const examineReplicas = async (
   );
   for (let looks = 1; looks <= LOOKS; looks += 1) {
     if (looks > 1) await delay(GAP_MS);
-    lag.sample((await askPrimary(primary)).lsn, performance.now());
+    const askedMs = performance.now();
+    lag.sample((await askPrimary(primary)).lsn, { askedMs, atMs: performance.now() });
     await Promise.all(replicas.map((replica) => replica.look()));
-    if (replicas.every(({ standing }) => standing.state !== "behind")) break;
+    // Only the second shows that a replica has what the primary lacks.
+    if (looks > 1 && replicas.every(({ standing }) => standing.state !== "behind")) break;
   }
   return replicas.map(({ standing }) => standing);
 };

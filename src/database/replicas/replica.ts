@@ -93,6 +93,9 @@ export const createReplica = (settings: ReplicaSettings): Replica => {
   };
   let member: Member | undefined;
   let session: Session | undefined;
+  /** Where it was last, in this session: one that is built again ends it. */
+  let last: { readonly lsn: bigint; readonly atMs: number } | undefined;
+  let hasStrayed = false;
   let looking: Promise<void> | undefined;
   let lookedMs = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -147,6 +150,11 @@ export const createReplica = (settings: ReplicaSettings): Replica => {
     if (!seen.mayRead) {
       return leave("refused", "lacks tables, or its role may not read them");
     }
+    hasStrayed ||= last !== undefined && lag.isBeyond(last.lsn, last.atMs);
+    last = { lsn: seen.lsn, atMs: performance.now() };
+    if (hasStrayed) {
+      return leave("refused", "has what the primary lacks, of a former primary: build it again");
+    }
     member ??= join(seen.lsn);
     if (seen.lsn > member.shownTo) member.shownTo = seen.lsn;
     const { replayedMs, nowMs } = seen;
@@ -157,7 +165,10 @@ export const createReplica = (settings: ReplicaSettings): Replica => {
   };
 
   const ask = async (): Promise<Seen | undefined> => {
-    session ??= await openSession(probing);
+    if (session === undefined) {
+      session = await openSession(probing);
+      [last, hasStrayed] = [undefined, false];
+    }
     const tables = JSON.stringify(settings.readers.lockedFirst ?? []);
     const [seen] = await session.sql.unsafe<Seen[]>(LOOK, [tables], { prepare: true });
     return seen;

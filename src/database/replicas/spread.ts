@@ -78,8 +78,9 @@ export const createSpread = (settings: SpreadSettings): Spread => {
   );
 
   const lookAtPrimary = async (): Promise<bigint> => {
+    const askedMs = performance.now();
     const at = await askPrimary(settings.primary);
-    lag.sample(at.lsn, performance.now());
+    lag.sample(at.lsn, { askedMs, atMs: performance.now() });
     // Migrated tables are there from here on.
     if (identity === undefined) raise(at.lsn);
     identity = at;

@@ -2,7 +2,7 @@
 
 /**
  * `used`: reads go there. `behind`: by more than the bound. `gone`: does not answer. `promoted`: takes writes. `refused`:
- * holds another database, or lacks rights. All but `promoted` and `refused` pass by themselves.
+ * holds another database or what the primary lacks, or lacks rights. All but `promoted` and `refused` pass by themselves.
  */
 export type ReplicaState = "used" | "behind" | "gone" | "promoted" | "refused";
 
