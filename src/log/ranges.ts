@@ -91,7 +91,7 @@ export const keepRange = async (
 };
 
 /**
- * Notes why a range could not be read, or removes a result that cannot be used.
+ * Notes why a range could not be read, and by which worker, or removes a result that cannot be used.
  * @param worker which failed to read it: what another one has read meanwhile stays; null: the result is at fault
  */
 export const failRange = async (
@@ -103,7 +103,8 @@ export const failRange = async (
     with failed as (
       update backfill_ranges
       set content = null, raw_bytes = null, worker = coalesce(${worker}, worker),
-          failures = failures + 1, failure = left(${reason}, 500), changed_at = clock_timestamp()
+          failures = failures + 1, changed_at = clock_timestamp(),
+          failure = left(${reason}, 500) || coalesce(' (read by ' || coalesce(${worker}, worker) || ')', '')
       where first_checkpoint = ${first} and (content is null or ${worker}::text is null)
       returning first_checkpoint)
     select pg_notify(${RANGE_CHANNEL}, first_checkpoint::text) from failed`;

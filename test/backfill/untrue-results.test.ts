@@ -29,7 +29,7 @@ const UNTRUE: Readonly<Record<string, (read: RangeReader) => RangeReader>> = {
 };
 
 test.each(Object.entries(UNTRUE))(
-  "a result %s is not appended, and its range is read again",
+  "a result %s is not appended but reported with its worker, and its range is read again",
   async (_, alter) => {
     await using ledger = await divideLedger(64);
     await using alone = await freshDatabase();
@@ -44,7 +44,13 @@ test.each(Object.entries(UNTRUE))(
       return (isAltered ? alter(honest.whole) : honest.whole)(range, packages, signal);
     };
     await using _worker = ledger.work(divided, { read });
-    await ledger.join(divided);
+    const notices: string[] = [];
+    await ledger.join(divided, { onNotice: (message) => notices.push(message) });
+    expect(notices).toContainEqual(
+      expect.stringMatching(
+        /^a range could not be read: checkpoint 0: \w+Error: .* \(read by \S+:\d+\)$/,
+      ),
+    );
     expect(times).toBeGreaterThan(1);
     expect(await contentsOf(divided)).toBe(await contentsOf(alone));
   },
@@ -73,5 +79,9 @@ test("a worker that fails late leaves what another one has read", async () => {
   await failRange(sql, 0n, { reason: "slow", worker: "one" });
   await keepRange(sql, { first: 0n, last: 9n }, { content, rawBytes: 4, worker: "two" });
   await failRange(sql, 0n, { reason: "slower", worker: "one" });
-  expect(await rangeAt(sql, 0n)).toMatchObject({ failures: 1, failure: "slow", content });
+  expect(await rangeAt(sql, 0n)).toMatchObject({
+    failures: 1,
+    failure: "slow (read by one)",
+    content,
+  });
 });
