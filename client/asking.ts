@@ -4,6 +4,15 @@ import { isPlain } from "./forms.ts";
 /** Options that every request takes. */
 export type CallOptions = { readonly signal?: AbortSignal | undefined };
 
+/** Options of reads of the register. */
+export type ReadOptions = CallOptions & {
+  /**
+   * The answer shows this checkpoint, or a later one: for reads that follow a write of the caller's own. The service
+   * waits for it up to five seconds, then refuses with `NOT_YET_INDEXED`.
+   */
+  readonly minCheckpoint?: bigint | undefined;
+};
+
 /** The answer is not the service's but a proxy's; may pass. */
 export const NO_ANSWER = "NO_ANSWER";
 

@@ -7,6 +7,7 @@ import {
   NO_ANSWER,
   pause,
   pauseBefore,
+  type ReadOptions,
   refusalOf,
   retrying,
   send,
@@ -84,7 +85,7 @@ class NoStreamError extends Error {
 }
 
 type Data = Readonly<Record<string, unknown>>;
-type Retrying = CallOptions & { readonly attempts?: number };
+type Retrying = ReadOptions & { readonly attempts?: number };
 /** Arguments of a field by name: their GraphQL type and value. */
 type Arguments = Readonly<Record<string, readonly [type: string, value: unknown]>>;
 type Paging<Row> = Retrying & {
@@ -108,7 +109,7 @@ type Following<Row> = CallOptions & {
   /** Fallback where the service offers no streams. */
   readonly polled: (place: string | undefined, cause: BookError) => AsyncIterable<Row>;
 };
-type OfToken = CallOptions & { readonly coinType: string; readonly at?: At | undefined };
+type OfToken = ReadOptions & { readonly coinType: string; readonly at?: At | undefined };
 
 /** Null for what is neither an event nor a hold. */
 const resultIn = (next: unknown): Result | null => {
@@ -141,6 +142,11 @@ const documentOf = (
   };
 };
 
+const readOptions = ({ signal, minCheckpoint }: ReadOptions): ReadOptions => ({
+  signal,
+  minCheckpoint,
+});
+
 const atOf = (at: At | undefined): Arguments => {
   if (at === undefined) return {};
   if ("checkpoint" in at) return { atCheckpoint: ["String", String(at.checkpoint)] };
@@ -162,10 +168,18 @@ export const createBook = ({
   readonly fetch?: typeof globalThis.fetch | undefined;
 }): Book => {
   const endpoint = new URL("/graphql", url).href;
-  const post = (query: string, variables: Data, signal: AbortSignal | undefined, accept: string) =>
+  const post = (
+    query: string,
+    variables: Data,
+    { signal, minCheckpoint }: ReadOptions,
+    accept: string,
+  ) =>
     send(fetch, endpoint, {
       method: "POST",
-      headers: { "content-type": "application/json", accept, "x-api-key": key },
+      headers: {
+        ...{ "content-type": "application/json", accept, "x-api-key": key },
+        ...(minCheckpoint !== undefined && { "x-min-checkpoint": minCheckpoint.toString() }),
+      },
       body: JSON.stringify({ query, variables }, (_name, value: unknown) =>
         typeof value === "bigint" ? value.toString() : value,
       ),
@@ -175,10 +189,11 @@ export const createBook = ({
   const ask = (
     query: string,
     variables: Data = {},
-    { signal, attempts = ATTEMPTS }: Retrying = {},
-  ): Promise<Data> =>
-    retrying(attempts, signal, async () => {
-      const response = await post(query, variables, signal, "application/json");
+    { attempts = ATTEMPTS, ...asking }: Retrying = {},
+  ): Promise<Data> => {
+    const { signal } = asking;
+    return retrying(attempts, signal, async () => {
+      const response = await post(query, variables, asking, "application/json");
       const body = await jsonOf(response, signal);
       const data = memberOf(body, "data");
       if (!response.ok || memberOf(body, "errors") !== undefined || !isPlain(data)) {
@@ -186,6 +201,7 @@ export const createBook = ({
       }
       return exactMembers(data);
     });
+  };
 
   const askFor = async <Value>(
     field: string,
@@ -198,9 +214,9 @@ export const createBook = ({
   };
 
   /** Pins one checkpoint, given or the newest, so that all pages of a list agree. */
-  const pinned = async ({ at, signal }: Omit<OfToken, "coinType">): Promise<Arguments> => {
+  const pinned = async ({ at, ...asking }: Omit<OfToken, "coinType">): Promise<Arguments> => {
     if (at !== undefined) return atOf(at);
-    const meta = await askFor<Meta | null>("_meta", {}, "checkpoint", { signal });
+    const meta = await askFor<Meta | null>("_meta", {}, "checkpoint", readOptions(asking));
     if (meta?.checkpoint == null) {
       throw new BookError("nothing is indexed yet", { status: 200, code: "NOT_YET_INDEXED" });
     }
@@ -239,10 +255,10 @@ export const createBook = ({
         ...(await pinned(of)),
         ...(owner && { owner: [owner, of.owner] }),
       };
-      yield* paged(field, args, selection, { cursorOf, signal: of.signal });
+      yield* paged(field, args, selection, { cursorOf, ...readOptions(of) });
     };
 
-  const capTable: Book["capTable"] = async ({ coinType, at, holder, having, signal }) => {
+  const capTable: Book["capTable"] = async ({ coinType, at, holder, having, ...asking }) => {
     const args: Arguments = {
       coinType: ["String!", coinType],
       holder: ["String", holder?.toString()],
@@ -254,9 +270,7 @@ export const createBook = ({
       readonly rows: readonly CapTableRow[];
     };
     const page: Arguments = { ...atOf(at), limit: ["Int", ROWS_PER_PAGE] };
-    const first = await askFor<Page | null>("capTable", { ...args, ...page }, selection, {
-      signal,
-    });
+    const first = await askFor<Page | null>("capTable", { ...args, ...page }, selection, asking);
     if (first === null) return null;
     const { rows, ...totals } = first;
     return {
@@ -268,8 +282,8 @@ export const createBook = ({
         yield* paged("capTable", { ...args, ...atOf(totals) }, selection, {
           rowsOf: (answer) => (answer as Page | null)?.rows,
           cursorOf: ({ cursor }) => cursor,
-          signal,
           first: last.cursor,
+          ...asking,
         });
       },
     };
@@ -277,7 +291,7 @@ export const createBook = ({
 
   /** Reads one connection; returns when the service asks to reconnect. */
   async function* connection(query: string, variables: Data, signal: AbortSignal | undefined) {
-    const response = await post(query, variables, signal, "text/event-stream");
+    const response = await post(query, variables, { signal }, "text/event-stream");
     const type = response.headers.get("content-type") ?? "";
     if (!response.ok || !type.startsWith("text/event-stream") || response.body === null) {
       const refusal = refusalOf(response, await jsonOf(response, signal));
@@ -400,41 +414,41 @@ export const createBook = ({
     askFor<readonly PipelineStatus[]>("indexerStatus", {}, STATUS, asking);
 
   const ofToken = <Value>(
-    { at, signal, coinType, owner }: OfToken & { readonly owner?: string },
+    { at, coinType, owner, ...asking }: OfToken & { readonly owner?: string },
     field: string,
     selection: string,
   ): Promise<Value> => {
     const args: Arguments = { coinType: ["String!", coinType], owner: ["String!", owner] };
-    return askFor(field, { ...args, ...atOf(at) }, selection, { signal });
+    return askFor(field, { ...args, ...atOf(at) }, selection, asking);
   };
 
   return {
     ask,
-    meta: ({ at, signal } = {}) => askFor("_meta", atOf(at), META, { signal }),
+    meta: ({ at, ...asking } = {}) => askFor("_meta", atOf(at), META, asking),
     token: (of) => ofToken(of, "token", `${TOKEN} holderCount ownerCount`),
-    pipelineDigest: ({ pipeline, checkpoint, signal }) =>
+    pipelineDigest: ({ pipeline, checkpoint, ...asking }) =>
       askFor(
         "pipelineDigest",
         { pipeline: ["String!", pipeline], atCheckpoint: ["String!", checkpoint] },
         "",
-        { signal },
+        asking,
       ),
-    tokens: ({ signal } = {}) =>
-      paged<Token>("tokens", {}, TOKEN, { cursorOf: ({ coinType }) => coinType, signal }),
-    status: ({ signal } = {}) => statusNow({ signal }),
-    replays: ({ signal } = {}) => askFor("replays", {}, REPLAY, { signal }),
+    tokens: (asking = {}) =>
+      paged<Token>("tokens", {}, TOKEN, { cursorOf: ({ coinType }) => coinType, ...asking }),
+    status: (asking = {}) => statusNow(asking),
+    replays: (asking = {}) => askFor("replays", {}, REPLAY, asking),
     balance: (of) =>
       ofToken(
         of,
         "tokenBalance",
         "owner balance timelockBalance objectCount timelockCount timelocksIncluded decimals",
       ),
-    completeness: ({ coinType, signal }) =>
+    completeness: ({ coinType, ...asking }) =>
       askFor(
         "completeness",
         { coinType: ["String!", coinType] },
         "coinType state through provenAt isSigned missingFrom reason since",
-        { signal },
+        asking,
       ),
     roles: (of) => ofToken(of, "walletRoles", "owner roles roleBits"),
     capTable,
@@ -455,7 +469,7 @@ export const createBook = ({
       ({ commencementTimestampMs, objectId }) => `${commencementTimestampMs}:${objectId}`,
       "String",
     ),
-    stateRanges: ({ kind, coinType, checkpoint, signal }) =>
+    stateRanges: ({ kind, coinType, checkpoint, ...asking }) =>
       paged<StateRange>(
         "stateRanges",
         {
@@ -464,7 +478,7 @@ export const createBook = ({
           atCheckpoint: ["String!", checkpoint],
         },
         "checkpoint until line cursor",
-        { cursorOf: ({ cursor }) => cursor, signal },
+        { cursorOf: ({ cursor }) => cursor, ...asking },
       ),
     tokenActivity: events<TokenActivity, bigint>("tokenActivity", ACTIVITY, byPosition),
     holderEvents: events<HolderEvent, bigint>("holderEvents", HOLDER_EVENT, byPosition),

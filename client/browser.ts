@@ -2,7 +2,7 @@
  * `holderbook-client` without Node: reading, following, verifying. Signing requests and receiving
  * callbacks belong on a server.
  */
-export { BookError } from "./asking.ts";
+export { BookError, type ReadOptions } from "./asking.ts";
 export { createBook } from "./book.ts";
 export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.ts";
 export { inTokens } from "./in-tokens.ts";

@@ -1,4 +1,4 @@
-import type { CallOptions } from "./asking.ts";
+import type { CallOptions, ReadOptions } from "./asking.ts";
 import { isPlain } from "./forms.ts";
 
 /** Unix seconds. */
@@ -7,7 +7,7 @@ type Seconds = bigint;
 /** The end of a checkpoint or second in the past. Answers about it never change. */
 export type At = { readonly checkpoint: bigint } | { readonly time: Date };
 
-type OfToken = CallOptions & { readonly coinType: string };
+type OfToken = ReadOptions & { readonly coinType: string };
 type OfTokenAt = OfToken & { readonly at?: At | undefined };
 
 /** Filters a cap table's rows. */
@@ -376,19 +376,19 @@ export type Book = {
   ask(
     query: string,
     variables?: Readonly<Record<string, unknown>>,
-    asking?: CallOptions,
+    asking?: ReadOptions,
   ): Promise<unknown>;
-  meta(asking?: CallOptions & { readonly at?: At | undefined }): Promise<Meta>;
-  tokens(asking?: CallOptions): AsyncIterable<Token>;
+  meta(asking?: ReadOptions & { readonly at?: At | undefined }): Promise<Meta>;
+  tokens(asking?: ReadOptions): AsyncIterable<Token>;
   /** Null for a token not seen by then. */
   token(of: OfTokenAt): Promise<CountedToken | null>;
   /** Hex over a pipeline's rows up to a checkpoint: equal digests mean equal rows anywhere. */
   pipelineDigest(
-    of: CallOptions & { readonly pipeline: string; readonly checkpoint: bigint },
+    of: ReadOptions & { readonly pipeline: string; readonly checkpoint: bigint },
   ): Promise<string | null>;
-  status(asking?: CallOptions): Promise<readonly PipelineStatus[]>;
+  status(asking?: ReadOptions): Promise<readonly PipelineStatus[]>;
   /** The last replay of each pipeline that had one. */
-  replays(asking?: CallOptions): Promise<readonly Replay[]>;
+  replays(asking?: ReadOptions): Promise<readonly Replay[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
   /** Null for a token not seen. */
   completeness(of: OfToken): Promise<Completeness | null>;

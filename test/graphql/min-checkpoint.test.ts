@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { BookError, createBook } from "../../client/browser.ts";
 import { type Api, startApi } from "./api.ts";
 import { ledgerOf, type SmallLedger } from "./small-ledger.ts";
 
@@ -39,6 +40,22 @@ test("a checkpoint that is not committed in time is NOT_YET_INDEXED, naming the 
   ]);
   const accept = "application/graphql-response+json";
   expect((await atLeast(wanted, { accept })).status).toBe(409);
+});
+
+test("the client's minCheckpoint waits in single reads and in lists, and what is not reached in time is a BookError", async () => {
+  const book = createBook({ url: api.url, key: api.key });
+  const last = await ledger.advance();
+  const waiting = book.meta({ minCheckpoint: last + 1n });
+  const tokens = book.tokens({ minCheckpoint: last + 1n });
+  const listed = tokens[Symbol.asyncIterator]().next();
+  await ledger.advance();
+  expect((await waiting).checkpoint).toBe(last + 1n);
+  expect(await listed).toEqual({ done: true, value: undefined });
+  const refused = await book
+    .status({ minCheckpoint: last + 1_000n })
+    .catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(BookError);
+  expect(refused).toMatchObject({ code: "NOT_YET_INDEXED", remedy: "retry" });
 });
 
 test("an X-Min-Checkpoint that is no checkpoint is refused with what it must be", async () => {

@@ -1,5 +1,6 @@
 // @module-tag thorough
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createBook } from "../../client/browser.ts";
 import { checkReplicas } from "../../src/commands/doctor/replicas.ts";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { migrate } from "../../src/database/migrate.ts";
@@ -75,12 +76,15 @@ test("_meta and indexerStatus tell the snapshot of the replica that answered; X-
   const last = Number(await ledger.advance());
   expect([before, last]).toContain(await shown());
   expect(await shown({ "x-min-checkpoint": `${last}` })).toBe(last);
+  const next = await ledger.advance();
+  const book = createBook({ url: api.url, key: api.key });
+  expect((await book.meta({ minCheckpoint: next })).checkpoint).toBe(next);
   const { primary: reads } = readsOf();
-  expect(await shown()).toBe(last);
+  expect(await shown()).toBe(Number(next));
   expect(readsOf().primary).toBe(reads + 1);
   await standby.resumeReplay();
   await replicaAnswers();
-  expect(await shown()).toBe(last);
+  expect(await shown()).toBe(Number(next));
 });
 
 test("clients of a service whose replica is stopped under load get every answer, and never an earlier checkpoint", async () => {
