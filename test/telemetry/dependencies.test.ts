@@ -16,6 +16,10 @@ const TRIED: Readonly<Record<string, readonly [file: string, test: string]>> = {
     "service/fail-over",
     "a killed primary and a promoted standby stop readers, register and requests for ten seconds at most",
   ],
+  "a replica": [
+    "graphql/replicas",
+    "clients of a service whose replica is stopped under load get every answer",
+  ],
   "its disk": ["database/full-disk", "a server that stopped on it is restarted once there is room"],
   Redis: ["service/lost-dependencies", "a killed Redis is a note"],
   "the ledger's source": ["ledger/reading/source-silence", "an object store that dies"],
