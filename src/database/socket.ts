@@ -9,7 +9,7 @@ export const CONNECT_TIMEOUT_SECONDS = 10;
 /** Idle time before the kernel probes the other side. */
 export const KEEP_ALIVE_SECONDS = 10;
 
-/** Address, as parsed by the driver. */
+/** Address, as parsed by the driver, but for literal IPv6 addresses. */
 export type Target = {
   readonly host: string;
   readonly port: number;
@@ -26,7 +26,13 @@ export const targetOf = (url: string): Target => {
   // Only parses; never connects.
   const { options } = postgres(url, { max: 1 });
   const { host, port, path, ssl, sslnegotiation } = { sslnegotiation: null, ...options };
-  return { host: host[0] ?? "localhost", port: port[0] ?? 5432, path, ssl, sslnegotiation };
+  const rest = { path, ssl, sslnegotiation };
+  const literal = URL.parse(url);
+  // The driver splits `[::1]:5432` at its first colon.
+  if (literal?.hostname.startsWith("[")) {
+    return { host: literal.hostname.slice(1, -1), port: Number(literal.port || 5432), ...rest };
+  }
+  return { host: host[0] ?? "localhost", port: port[0] ?? 5432, ...rest };
 };
 
 /**
