@@ -78,6 +78,10 @@ test(
     expect(await digests(hidden.url)).toEqual(expected);
     const proven = await run(hidden.url, ["prove", "complete"]);
     expect(proven.match(/is complete through checkpoint/g)).toHaveLength(coinTypes.length);
+    // Also of the checkpoints that it did not read.
+    const audited = await run(hidden.url, ["backfill", "--audit", "100%"]);
+    expect(audited).toContain(`compared ${LAST} checkpoints in 1 random ranges`);
+    expect(audited).toContain("no difference");
   },
   PATIENCE_MS,
 );
@@ -110,7 +114,7 @@ test(
 );
 
 test(
-  "what a node denies everywhere is named with object and version by the proof, if need be with a second node",
+  "what a node denies everywhere is named by an audit of all checkpoints, and with object and version by the proof, if need be with a second node",
   async () => {
     const facts = factsOfContract(ledger);
     // The last change of an object: no later version takes in what it gave.
@@ -120,6 +124,8 @@ test(
     });
     const lies = hiding(ledger, last?.txDigest ?? "", facts);
     await using denied = await read(lies.stale, "--guided");
+    const audited = await run(denied.url, ["backfill", "--audit", "100%"], 1);
+    expect(audited).toContain(`checkpoint ${last?.checkpoint}: `);
     await using witness = await startListServer(ledger);
     node.lists.lies = lies.stale;
     const alone = await run(denied.url, ["prove", "complete"]);
