@@ -35,6 +35,7 @@ export const taRequests = async (settings: {
   return taPart({
     database,
     read,
+    catchUp: storage.replicas?.catchUp,
     keys,
     assets: taAssets(assets),
     accept: createAcceptance({ database, vault, tracing }),

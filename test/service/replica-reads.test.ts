@@ -8,6 +8,7 @@ import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
 import { type OperatorApi, serveOperator } from "../operator/service.ts";
 import { type Primary, type Standby, startPrimary } from "../streaming-replica.ts";
+import { startApi as startAgent } from "../ta/api.ts";
 import { temporaryFolder } from "./process.ts";
 
 let primary: Primary;
@@ -63,6 +64,19 @@ test("cap tables, their movements as OCF, and proofs are read from the replica, 
   }
 });
 
+test("what is read after the transfer agent's answer shows at least what that showed", async () => {
+  await using agent = await startAgent({ database, catchUp: spread.replicas.catchUp });
+  await standby.caughtUp();
+  await standby.pauseReplay();
+  await register.advance(1);
+  const newest = "/proofs/60";
+  expect((await spread.get(newest)).status).toBe(404);
+  const status = `/api/v1/investor/whitelist_status/0x${"c".repeat(64)}`;
+  expect((await agent.get(status)).status).toBe(200);
+  expect((await spread.get(newest)).status).toBe(200);
+  await standby.resumeReplay();
+});
+
 /** Rows that sessions which have ended read from tables, without catalogs. */
 const rowsRead = async (url: string): Promise<number> => {
   await using server = connect({ url, max: 1, applicationName: "test" });
@@ -74,7 +88,7 @@ const rowsRead = async (url: string): Promise<number> => {
 
 test("compare, digest and cap-table read the register from the replica", async () => {
   await using other = await demoRegister();
-  await other.advance(60);
+  await other.advance(61);
   await using there = await serveGraphql(other.database);
   await using folder = await temporaryFolder();
   const settings = {

@@ -12,7 +12,7 @@ import { registerPublicKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
-import { taPart } from "../../src/ta/api/part.ts";
+import { type TaPartSettings, taPart } from "../../src/ta/api/part.ts";
 import type { Pace } from "../../src/ta/api/read-body.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../../src/ta/pii/vault.ts";
@@ -118,9 +118,12 @@ export const startApi = async (
     readonly pace?: Pace;
     /** The URL by which the service reaches its database. */
     readonly way?: (url: string) => Promise<string>;
+    /** One that is there; else a new one, which ends with the service. */
+    readonly database?: TestDatabase;
+    readonly catchUp?: TaPartSettings["catchUp"];
   } = {},
 ): Promise<Api> => {
-  const database = await freshDatabase();
+  const database = settings.database ?? (await freshDatabase());
   const { way = async (direct: string) => direct } = settings;
   const there = { url: await way(database.url), applicationName: "test-service" };
   const write = connect({ ...there, max: 8 });
@@ -150,6 +153,7 @@ export const startApi = async (
   const part = taPart({
     database: write,
     read,
+    catchUp: settings.catchUp,
     keys: read,
     assets: ASSETS,
     accept: createAcceptance({ database: write, vault }),
@@ -222,7 +226,7 @@ export const startApi = async (
       await server.close();
       await health[Symbol.asyncDispose]();
       await Promise.all([read.close(), write.close()]);
-      await database.close();
+      if (settings.database === undefined) await database.close();
     },
   };
 };

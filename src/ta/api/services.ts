@@ -18,6 +18,8 @@ export type TaServices = {
   readonly database: Pick<Database, "sql" | "transaction" | "db">;
   /** For reads. */
   readonly read: Pick<Database, "db">;
+  /** Has later reads of replicas see what `read` has shown; absent without replicas. */
+  readonly catchUp?: (() => Promise<void>) | undefined;
   readonly accept: Acceptance;
   readonly fingerprints: Fingerprints;
   readonly signingKeys: Pick<SigningKeys, "publicKeys">;

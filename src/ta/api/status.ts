@@ -15,7 +15,7 @@ import type { Caller } from "./caller.ts";
 import * as examples from "./examples.ts";
 import type { TaRouteSettings } from "./services.ts";
 
-export const statusRoutes = ({ read, callers }: TaRouteSettings): readonly Route[] => [
+export const statusRoutes = ({ read, callers, catchUp }: TaRouteSettings): readonly Route[] => [
   route({
     method: "GET",
     path: "/api/v1/investor/whitelist_status/:wallet_address",
@@ -40,6 +40,7 @@ export const statusRoutes = ({ read, callers }: TaRouteSettings): readonly Route
         walletGroup(read.db, asset, wallet),
         newestOfCaller(read.db, caller, wallet),
       ]);
+      await catchUp?.();
       // Group ids may exceed 2^53: canonical JSON prints exact integers.
       return canonicalJson({
         requestId,
@@ -65,7 +66,10 @@ export const statusRoutes = ({ read, callers }: TaRouteSettings): readonly Route
       const requestId = text.toLowerCase();
       const keyIds = await ownKeys(read.db, caller);
       const request = await requestStatus(read.db, { keyIds, requestId });
-      if (request !== null) return request;
+      if (request !== null) {
+        await catchUp?.();
+        return request;
+      }
       if (await wasRequestPruned(read.db, requestId)) throw new HttpError(410, REQUEST_REMOVED);
       throw new HttpError(404, NONE_OF_YOURS);
     },
