@@ -2,7 +2,9 @@
  * An object store of genuine checkpoints, numbered and linked anew, for `bench/backfill.ts`: a program of its own, so
  * that serving is not counted as work of the backfill. Prints its address, and ends when its input does.
  */
-import { zstdCompressSync } from "node:zlib";
+import { once } from "node:events";
+import { buffer } from "node:stream/consumers";
+import { createZstdCompress } from "node:zlib";
 import { readCertified } from "../src/ledger/proof/certificate.ts";
 import { readBase58 } from "../src/values/base58.ts";
 import { genuineCheckpoint, genuineFiles } from "../test/genuine.ts";
@@ -48,8 +50,18 @@ const put = (bytes: Buffer, before: Buffer, after: Buffer): void => {
   for (; at >= 0; at = bytes.indexOf(before, at + before.length)) after.copy(bytes, at);
 };
 
+/** As the public archive's writer does: a frame without the content's size. */
+const compress = async (bytes: Uint8Array): Promise<Buffer> => {
+  const stream = createZstdCompress();
+  const compressed = buffer(stream);
+  if (!stream.write(bytes)) await once(stream, "drain");
+  stream.end();
+  return compressed;
+};
+
 let previous = Buffer.alloc(32);
-const objects = Array.from({ length: Number(count) }, (_, nth) => {
+const objects: Buffer[] = [];
+for (let nth = 0; nth < Number(count); nth += 1) {
   const template = templates[nth % templates.length];
   if (template === undefined) throw new Error("no genuine checkpoint has such a number");
   const sequence = BigInt(first) + BigInt(nth);
@@ -60,8 +72,8 @@ const objects = Array.from({ length: Number(count) }, (_, nth) => {
   const { header } = readCertified({ sequence, encoding: "protobuf", bytes });
   previous = Buffer.alloc(32);
   readBase58(header.digest, previous, 0);
-  return zstdCompressSync(bytes);
-});
+  objects.push(await compress(bytes));
+}
 
 const store = await startObjectStore({
   oldest: BigInt(first),

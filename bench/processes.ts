@@ -55,12 +55,14 @@ export const measuredRun = async (
   launcher: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  onStarted: (pid: number) => void = () => undefined,
 ): Promise<{ readonly seconds: number; readonly mib: number }> => {
   const started = performance.now();
   const launched = spawn(process.execPath, [launcher, ...args], {
     env: { PATH: process.env.PATH, LOG_LEVEL: "warn", ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });
+  if (launched.pid !== undefined) onStarted(launched.pid);
   let mib = 0;
   const watching = setInterval(() => {
     // The launcher's child does the work.
