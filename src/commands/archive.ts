@@ -10,11 +10,11 @@ import {
   verifyArchive,
 } from "../archive/verify-archive.ts";
 import { isGone } from "../audit/verify/source-check.ts";
+import { attachCommand, detachCommand } from "./archive-facts.ts";
+import { jsonOption, megabytes, progress } from "./archive-output.ts";
 import { checkpointArgument, keyArgument, retryForOption, textArgument } from "./arguments.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { onFaith, printJson, printLines } from "./output.ts";
-import { progressTerminal, redrawnLine } from "./progress-line.ts";
-import { progressOf } from "./replay-group.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { askedOf, openNamedSource, retried } from "./sources.ts";
 import { UsageError } from "./usage.ts";
@@ -25,7 +25,9 @@ export const archiveCommand = () =>
   new Command("archive")
     .addCommand(exportCommand())
     .addCommand(verifyCommand())
-    .addCommand(importCommand());
+    .addCommand(importCommand())
+    .addCommand(detachCommand())
+    .addCommand(attachCommand());
 
 type ExportOptions = Json & {
   readonly dir: string;
@@ -116,8 +118,6 @@ const withRaw = async (
 
 type Json = { readonly json?: boolean };
 
-const jsonOption = () => new Option("--json", "print one JSON document instead of text");
-
 /** What is known of an archive from elsewhere. */
 const trusting = (command: Command): Command =>
   command
@@ -176,27 +176,6 @@ const importCommand = () =>
         `imported ${facts} facts of ${files} files; verify --log checks the log that they made`,
       ]);
     });
-
-const LOG_EVERY_MS = 10_000;
-
-/** Progress on a terminal, else in the log. */
-const progress = ({ config, logger }: Runtime, doing: string) => {
-  const terminal = progressTerminal(config);
-  const line = redrawnLine(terminal);
-  let size = "";
-  const shown = progressOf((text) => line.draw(`${text}${size}`), doing);
-  let loggedMs = performance.now();
-  const onProgress = (next: bigint, of: bigint, bytes?: number) => {
-    if (bytes !== undefined) size = ` · ${megabytes(bytes)}`;
-    shown({ pipeline: "the log", next, of });
-    if (terminal !== undefined || performance.now() - loggedMs < LOG_EVERY_MS) return;
-    loggedMs = performance.now();
-    logger.info({ next: `${next}`, of: `${of}`, bytes }, `${doing} the log`);
-  };
-  return { onProgress, line };
-};
-
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 const sizeInWords = ({ facts, files, bytes }: ArchiveSize): string =>
   `${facts} facts in ${files} files, ${megabytes(bytes)}`;

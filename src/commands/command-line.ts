@@ -3,6 +3,7 @@
  * others.
  */
 import { Command, CommanderError } from "commander";
+import { isArchived } from "../log/archived.ts";
 import { shownLines } from "../logging/foreign-text.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import { VERSION } from "../telemetry/version.ts";
@@ -82,7 +83,8 @@ const report = (error: unknown) => {
   }
   const { name, message: text, stack, cause } = error;
   // Messages of system calls name the file, those of lost database connections the address.
-  const isPlain = error instanceof UsageError || "syscall" in error || "address" in error;
+  const isPlain =
+    error instanceof UsageError || "syscall" in error || "address" in error || isArchived(error);
   const message = "remedy" in error ? `${name}: ${text}` : isPlain ? text : (stack ?? text);
   // Only ConfigError has trusted line breaks; elsewhere they may come from foreign text.
   const lines = error instanceof ConfigError ? message.split("\n") : [message];

@@ -3,6 +3,7 @@
 import { type Meta as Row, readMeta } from "../projections/meta.ts";
 import { ALL } from "../projections/needed.ts";
 import { followPosition } from "../projections/position.ts";
+import { highest } from "../values/bigints.ts";
 import { unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
 import { pastArguments } from "./fields.ts";
@@ -65,12 +66,14 @@ const Meta = builder.objectRef<Row>("Meta").implement({
       nullable: true,
       description: "First checkpoint of the log, decimal; null before anything was read.",
     }),
-    historyCheckpoint: t.exposeString("historyCheckpoint", {
+    historyCheckpoint: t.string({
       nullable: true,
       description:
-        "First checkpoint that can be queried, decimal. Larger than firstCheckpoint only " +
-        "while the history of an upgraded database is being filled in. Times of old checkpoints may be " +
-        "filled in later still: atTimestamp then fails with NOT_YET_INDEXED.",
+        "First checkpoint that can be queried and checked against its facts, decimal. Larger than firstCheckpoint only " +
+        "while the history of an upgraded database is being filled in, and where facts were archived: rows before are " +
+        "still answered. Times of old checkpoints may be filled in later still: atTimestamp then fails with NOT_YET_INDEXED.",
+      resolve: ({ historyCheckpoint: filled, factsCheckpoint: facts }) =>
+        filled === null || facts === null ? null : `${highest(filled, facts)}`,
     }),
   }),
 });

@@ -1,5 +1,6 @@
 /** Checks the log against its hash chains. Reads only. */
 import type { Sql } from "../database/connect.ts";
+import { archivedBefore, archivedFault } from "./archived.ts";
 import { type CoinEnd, chainEnd, chainGap, coinEnds, type LogFault, NO_FACTS } from "./chain.ts";
 import { linkOf } from "./chain-hash.ts";
 import {
@@ -29,10 +30,18 @@ export type Checked = {
 };
 
 /**
- * Checks the next stretch after a checkpoint.
+ * Checks the next stretch after a checkpoint; of archived facts, what is said of them.
  * @param sql of one snapshot, where logs may be exchanged meanwhile (second-log.ts)
  */
-export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> => {
+export const checkStretch = async (sql: Sql, from: bigint): Promise<Checked> => {
+  const border = await archivedBefore(sql);
+  const after = border !== null && border - 1n > from ? border - 1n : from;
+  if (after > from) {
+    const archived = await archivedFault(sql);
+    if (archived !== null) {
+      return { through: after, checkpoints: 0, facts: 0, fault: archived, ended: false };
+    }
+  }
   const checked = await checkFacts(sql, after);
   const [fault] = await inputFaults(sql, after, checked.through);
   // A fault of facts explains one of their inputs.

@@ -9,6 +9,7 @@
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
+import { requireFacts } from "./archived.ts";
 import { type CoinDecimals, isIndexable } from "./fact.ts";
 
 /** A database, `Db` or transaction. */
@@ -115,7 +116,10 @@ export const upsertCoins = async (
         decimals_source = coalesce(excluded.decimals_source, log_coins.decimals_source)`;
 };
 
-/** Id of a coin type's treasury, found by a short scan: it is among the coin's first facts. */
+/**
+ * Id of a coin type's treasury, found by a short scan: it is among the coin's first facts. Later ones name the same one,
+ * so that archived ones are missed only where no other names it.
+ */
 export const treasuryOf = async (
   { sql }: Statements,
   coinType: string,
@@ -125,5 +129,6 @@ export const treasuryOf = async (
     where name = 'controlled_treasury::ControlledTreasury' and coin_type = ${coinType}
       and object_id is not null
     order by checkpoint, transaction, kind, index limit 1`;
+  if (row === undefined) await requireFacts(sql, 0n);
   return row?.object_id;
 };

@@ -9,6 +9,7 @@ import { getTableName } from "drizzle-orm";
 import { texts } from "../database/column-arrays.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { requireFacts } from "./archived.ts";
 import { checkpointMark } from "./blocks.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
 import { makePartitions, partitionsOf } from "./partitions.ts";
@@ -30,7 +31,7 @@ import {
   logProofs,
 } from "./tables.ts";
 
-const SECOND = "holderbook_second_log";
+export const SECOND = "holderbook_second_log";
 const FORMER = "holderbook_former_log";
 
 // Hash chains and signed heads belong to one log; a second log starts its own.
@@ -79,8 +80,12 @@ type SecondLog = {
   readonly from: bigint;
 };
 
-/** Creates the second log with everything before `from`, or keeps one made for the same purpose. */
+/**
+ * Creates the second log with everything before `from`, or keeps one made for the same purpose.
+ * @throws FactsArchivedError (stop)
+ */
 export const prepareSecondLog = async ({ sql }: Tx, wanted: SecondLog): Promise<void> => {
+  await requireFacts(sql, 0n);
   const home = await schemaOfLog(sql);
   const purpose = `${wanted.address} from ${wanted.from} as ${await shapeOf(sql, home)}`;
   const [found] = await sql<{ purpose: string | null }[]>`

@@ -228,6 +228,24 @@ export const logGuided = pgTable("log_guided", {
   lastCheckpoint: int8("last_checkpoint").notNull(),
 });
 
+/**
+ * What became of partitions of `log_facts`; the newest row of each counts. Never updated or deleted
+ * (drizzle/0033_archived.sql).
+ */
+export const logArchived = pgTable("log_archived", {
+  number: int8("number").primaryKey().generatedAlwaysAsIdentity(),
+  at: at("at").notNull().defaultNow(),
+  event: text("event").notNull().$type<"archived" | "attached">(),
+  /** Checkpoints of the partition; `before` is the first one after it. */
+  first: int8("first_checkpoint").notNull(),
+  before: int8("before_checkpoint").notNull(),
+  facts: int8("facts").notNull(),
+  /** Of the chain of facts at its end. */
+  hash: bytea("hash").notNull(),
+  /** Of the archive that has them. */
+  root: text("root").notNull(),
+});
+
 /** Verified checkpoints that guided reading has found and not appended yet. */
 export const logFound = pgTable("log_found", {
   checkpoint: int8("checkpoint").primaryKey(),

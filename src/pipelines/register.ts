@@ -2,6 +2,7 @@ import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { emptyTables } from "../database/table-rows.ts";
 import { BEFORE_SCHEMA } from "../database/work-schemas.ts";
+import { requireFacts } from "../log/archived.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
@@ -100,6 +101,8 @@ export const resetPipeline = (on: Transactor, pipeline: Pipeline): Promise<void>
 export const resetPipelineIn = async (tx: Tx, pipeline: Pipeline): Promise<void> => {
   // Lock first, as every writer does: waits for a running batch, and lets none begin.
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
+  // Before any row is gone that only the archive could give again.
+  await requireFacts(tx.sql, 0n);
   await resetWatermark(tx, pipeline);
   await noteHolds(tx.sql, pipeline);
   await emptyTables(tx.sql, tablesOf(pipeline));

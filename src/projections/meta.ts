@@ -16,6 +16,8 @@ export type Meta = {
   readonly firstCheckpoint: bigint | null;
   /** First checkpoint that can be queried as the past. */
   readonly historyCheckpoint: bigint | null;
+  /** First checkpoint whose facts are in the database: later than the log's when facts are archived. */
+  readonly factsCheckpoint: bigint | null;
   /** Whether parts of the log were read guided: only checkpoints that concern the contract. */
   readonly isGuided: boolean;
   /** Last checkpoint through which all coins are proven complete; null when never. */
@@ -26,6 +28,7 @@ export type Meta = {
 type Row = {
   readonly chainId: string | null;
   readonly firstCheckpoint: bigint | null;
+  readonly archivedBefore: bigint | null;
   readonly isGuided: boolean;
   readonly completeThrough: bigint | null;
   readonly pipeline: string | null;
@@ -42,6 +45,7 @@ const MARKS = ALL.map(
 
 const META = `
   select log.chain_id as "chainId", log.first_checkpoint as "firstCheckpoint",
+         log_archived_before() as "archivedBefore",
          exists (select from log_guided) as "isGuided", ${COMPLETE_THROUGH} as "completeThrough",
          marks.pipeline,
          marks.last_checkpoint as checkpoint, marks.last_digest as digest,
@@ -73,5 +77,6 @@ export const readMeta = async (on: Reads): Promise<Meta> => {
     completeThrough: row?.completeThrough ?? null,
     // While history is filled in, no committed checkpoint can be queried.
     historyCheckpoint: isFilled || last === null ? first : last.sequence + 1n,
+    factsCheckpoint: row?.archivedBefore ?? first,
   };
 };

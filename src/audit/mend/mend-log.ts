@@ -9,6 +9,7 @@ import type { Session, Sql, Tx } from "../../database/connect.ts";
 import type { Row } from "../../database/table-rows.ts";
 import type { ReadCheckpoint } from "../../ledger/reading/read.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import { requireFacts } from "../../log/archived.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { checkStretch } from "../../log/check-chain.ts";
 import { type CheckpointRange, guidedRanges } from "../../log/guided.ts";
@@ -89,6 +90,9 @@ export type Mending = {
  */
 export const mendLog = async (mending: Mending): Promise<readonly Change[]> => {
   const { on, source, signatures, signal, onBlocked } = mending;
+  for (const checkpoint of [...mending.rowsAt, ...mending.blocksAt]) {
+    await requireFacts(on.sql, checkpoint);
+  }
   const range = await logRange(on.sql);
   const own = await source.chainId(signal);
   if (own !== null && own !== range.chainId) {

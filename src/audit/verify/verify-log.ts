@@ -3,6 +3,7 @@
  * other. Claims that the database cannot show are listed as taken on faith.
  */
 import type { Database, Sql } from "../../database/connect.ts";
+import { archivedPartitions } from "../../log/archived.ts";
 import { chainEnd, type LogFault } from "../../log/chain.ts";
 import { edgeFaults } from "../../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../../log/check-chain.ts";
@@ -115,6 +116,11 @@ export const verifyLog = async (
       const { marks, last } = left;
       notShown.push(
         `input versions of checkpoints ${marks[0]?.sequence} to ${last}: they are not filled in`,
+      );
+    }
+    for (const { first: from, before, root } of await archivedPartitions(tx.sql)) {
+      notShown.push(
+        `facts of checkpoints ${from} to ${before - 1n}: archived, with the hash that the chain has (archive verify FOLDER --root ${root} shows them)`,
       );
     }
     const { checkpoint } = await chainEnd(tx.sql);

@@ -63,12 +63,14 @@ export const rowsCheck = (everySeconds: number): SlowCheck => ({
 });
 
 /**
- * False if the last round is recent enough, or nothing is indexed. One that found something is
+ * False if the last round is recent enough, nothing is indexed, or facts are archived, without which nothing can be
+ * replayed. One that found something is
  * repeated at once: a repair shows soon.
  */
 const isDue = async ({ sql }: Database, everySeconds: number): Promise<boolean> => {
   const [row] = await sql<{ due: boolean }[]>`
     select (select next_checkpoint > first_checkpoint from log_high_water)
+           and log_archived_before() is null
            and coalesce(r.at < now() - make_interval(secs => ${everySeconds / 2}::float8)
                            or r.findings <> '[]'::jsonb, true) as due
     from (select) as one left join reconciliations r on r.kind = 'full'`;

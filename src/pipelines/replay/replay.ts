@@ -13,6 +13,7 @@ import type { Database, Session, Sql, Tx } from "../../database/connect.ts";
 import { databaseRetries, SessionLostError } from "../../database/database-error.ts";
 import { within } from "../../database/session.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
+import { requireFacts } from "../../log/archived.ts";
 import type { FactSource } from "../../log/log.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import { noteHolds } from "../../projections/quarantines.ts";
@@ -130,6 +131,7 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
   const session = replaying.session ?? opened.use(await database.session(replaySettings(place)));
   if (added === undefined) await assertFilled(session.sql, pipelines);
   if (place === BEFORE_SCHEMA) await assertFormer(session.sql, pipelines);
+  else await requireFacts(session.sql, 0n);
   const runs = pipelines.map((pipeline) =>
     runOf(replaying, session, pipeline, (reached) => notes.reached(pipeline, reached)),
   );

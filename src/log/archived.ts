@@ -1,0 +1,105 @@
+/**
+ * Facts that were archived: their partition is detached, and files outside the database have them
+ * (docs/how-to/archive-facts.md).
+ *
+ * A statement that reads facts begins its condition with `log_has(FROM)`, which refuses when facts from there on are
+ * archived. Postgres evaluates it once, before the first row, in the snapshot and under the lock that the statement reads
+ * with: no statement reads a part of what it asked for.
+ */
+import type { Sql } from "../database/connect.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { chainEnd, type LogFault } from "./chain.ts";
+
+/** `ERRCODE` of `log_has` (drizzle/0033_archived.sql). */
+const ARCHIVED = "HB003";
+
+/**
+ * The facts are archived. Nothing was changed. Stop: bring them back with `holderbook archive attach`, then give the
+ * command again.
+ */
+export class FactsArchivedError extends Error {
+  override readonly name = "FactsArchivedError";
+  readonly remedy: Remedy = "stop";
+}
+
+/** True for what `log_has` raises. */
+export const isArchived = (error: unknown): error is Error =>
+  error instanceof Error && "code" in error && error.code === ARCHIVED;
+
+/**
+ * For what would change something before it reads facts.
+ * @throws FactsArchivedError (stop) when facts from here on are archived
+ */
+export const requireFacts = async (sql: Sql, from: bigint): Promise<void> => {
+  try {
+    await sql`select log_has(${from})`;
+  } catch (error) {
+    throw isArchived(error) ? new FactsArchivedError(error.message) : error;
+  }
+};
+
+export type ArchivedPartition = {
+  readonly first: bigint;
+  /** The first checkpoint after it. */
+  readonly before: bigint;
+  readonly facts: bigint;
+  /** Of the chain of facts at its end. */
+  readonly hash: Buffer;
+  /** Of the archive that has it. */
+  readonly root: string;
+};
+
+/** Those that are archived now, ascending. */
+export const archivedPartitions = (sql: Sql) => sql<ArchivedPartition[]>`
+  select first, before, facts, hash, root from (
+    select distinct on (first_checkpoint) first_checkpoint as first, before_checkpoint as before, facts, hash, root, event
+    from log_archived order by first_checkpoint, number desc) as newest
+  where event = 'archived' order by first`;
+
+/** The first checkpoint whose facts are here; null when none are archived. */
+export const archivedBefore = async (sql: Sql): Promise<bigint | null> => {
+  const [row] = await sql<{ before: bigint | null }[]>`select log_archived_before() as before`;
+  return row?.before ?? null;
+};
+
+/** Number of facts of the log in [first, before). */
+export const factsIn = async (sql: Sql, first: bigint, before: bigint): Promise<bigint> => {
+  const [row] = await sql<{ facts: bigint }[]>`
+    select coalesce(sum(total), 0)::int8 as facts from (
+      (select facts_total as total from log_checkpoints where checkpoint < ${before} order by checkpoint desc limit 1)
+      union all
+      (select -facts_total from log_checkpoints where checkpoint < ${first} order by checkpoint desc limit 1)
+    ) as totals`;
+  return row?.facts ?? 0n;
+};
+
+/** Checks what is said of archived facts against the chain and the facts that are there; null when it fits. */
+export const archivedFault = async (sql: Sql): Promise<LogFault | null> => {
+  let end: bigint | null = null;
+  for (const { first, before, facts, hash } of await archivedPartitions(sql)) {
+    const fault = (what: string) => ({ checkpoint: before - 1n, what });
+    if (end !== null && first !== end) {
+      return fault(`log_archived leaves out ${end} to ${first - 1n}: a row was deleted or added`);
+    }
+    end = before;
+    const [there] = await sql`
+      select from log_facts where checkpoint >= ${first} and checkpoint < ${before} limit 1`;
+    if (there !== undefined) {
+      return fault(
+        `log_archived says that ${first} to ${before - 1n} are archived, but log_facts has facts of them`,
+      );
+    }
+    if (!hash.equals((await chainEnd(sql, before - 1n)).hash)) {
+      return fault(
+        `the hash that log_archived has of ${first} to ${before - 1n} is not the one in log_chain: one of the two was altered`,
+      );
+    }
+    const chained = await factsIn(sql, first, before);
+    if (chained !== facts) {
+      return fault(
+        `log_archived counts ${facts} facts of ${first} to ${before - 1n}, but log_checkpoints ${chained}`,
+      );
+    }
+  }
+  return null;
+};
