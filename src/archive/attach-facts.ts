@@ -72,7 +72,8 @@ const attachOne = async (
   partition: ArchivedPartition,
 ): Promise<void> => {
   const { first, before, facts, hash, root } = partition;
-  const name = `${FACTS}_from_${first}`;
+  const table = `${getTableName(logFacts)}_from_${first}`;
+  const name = `public.${table}`;
   await sql.unsafe(`create table ${name} (like ${FACTS} including defaults including storage)`);
   const { ends, onLink } = endsAt(manifest, first, [before]);
   let copied = 0n;
@@ -83,7 +84,7 @@ const attachOne = async (
   })) {
     const own = batch.facts.filter(({ checkpoint }) => checkpoint >= first && checkpoint < before);
     for (let at = 0; at < own.length; at += ROWS_PER_COPY) {
-      await copyRows(sql, name, logFacts, own.slice(at, at + ROWS_PER_COPY).map(rowOf));
+      await copyRows(sql, table, logFacts, own.slice(at, at + ROWS_PER_COPY).map(rowOf));
     }
     copied += BigInt(own.length);
     onProgress(file.last + 1n, before);

@@ -2,7 +2,7 @@
  * Facts that were archived: their partition is detached, and files outside the database have them
  * (docs/how-to/archive-facts.md).
  *
- * A statement that reads facts begins its condition with `log_has(FROM)`, which refuses when facts from there on are
+ * A statement that reads facts begins its condition with `public.log_has(FROM)`, which refuses when facts from there on are
  * archived. Postgres evaluates it once, before the first row, in the snapshot and under the lock that the statement reads
  * with: no statement reads a part of what it asked for.
  */
@@ -32,7 +32,7 @@ export const isArchived = (error: unknown): error is Error =>
  */
 export const requireFacts = async (sql: Sql, from: bigint): Promise<void> => {
   try {
-    await sql`select log_has(${from})`;
+    await sql`select public.log_has(${from})`;
   } catch (error) {
     throw isArchived(error) ? new FactsArchivedError(error.message) : error;
   }
@@ -58,7 +58,9 @@ export const archivedPartitions = (sql: Sql) => sql<ArchivedPartition[]>`
 
 /** The first checkpoint whose facts are here; null when none are archived. */
 export const archivedBefore = async (sql: Sql): Promise<bigint | null> => {
-  const [row] = await sql<{ before: bigint | null }[]>`select log_archived_before() as before`;
+  const [row] = await sql<
+    { before: bigint | null }[]
+  >`select public.log_archived_before() as before`;
   return row?.before ?? null;
 };
 

@@ -49,7 +49,7 @@ const CHAINED_COINS = `
 const HASHED = `
   select checkpoint, coin_type as "coinType", count(*)::int as facts, ${SQL_FACTS_HASH} as "factsHash",
          ${SQL_FACT_BYTES} as bytes
-  from log_facts where log_has($1::int8 + 1) and checkpoint > $1 and checkpoint <= $2
+  from log_facts where public.log_has($1::int8 + 1) and checkpoint > $1 and checkpoint <= $2
   group by grouping sets ((checkpoint), (checkpoint, coin_type))
   having grouping(coin_type) = 1 or (${SQL_CHAINED_COIN})`;
 

@@ -22,7 +22,7 @@ export async function* coinTransactions(
   const pieces = sql<CoinTransactions[]>`
     select checkpoint, json_agg(distinct transaction) as transactions
     from log_facts
-    where log_has(${after + 1n}) and coin_type = ${coinType} and checkpoint > ${after} and checkpoint <= ${upTo}
+    where public.log_has(${after + 1n}) and coin_type = ${coinType} and checkpoint > ${after} and checkpoint <= ${upTo}
     group by checkpoint order by checkpoint`.cursor(ROWS_PER_READ);
   for await (const rows of pieces) yield* rows;
 }
@@ -37,7 +37,7 @@ export async function* coinTransactionsIn(
     yield* await sql<CoinTransactions[]>`
       select checkpoint, json_agg(distinct transaction) as transactions
       from log_facts
-      where log_has(${checkpoints[at] ?? 0n}) and coin_type = ${coinType}
+      where public.log_has(${checkpoints[at] ?? 0n}) and coin_type = ${coinType}
         and checkpoint = any(${bigints(checkpoints.slice(at, at + ROWS_PER_READ))}::int8[])
       group by checkpoint order by checkpoint`;
   }
@@ -63,7 +63,7 @@ export const nextChanges = async (
       from (
         select distinct on (f.object_id) f.checkpoint, f.transaction, f.name, i.version
         from log_facts f join log_inputs i using (checkpoint, transaction, index)
-        where log_has(${after + 1n}) and f.kind = 1 and f.coin_type = ${coinType} and f.checkpoint > ${after}
+        where public.log_has(${after + 1n}) and f.kind = 1 and f.coin_type = ${coinType} and f.checkpoint > ${after}
         order by f.object_id, f.checkpoint, f.transaction, f.index
       ) as next
       where version is not null
@@ -78,7 +78,7 @@ export const countOfCoin = async (
 ): Promise<bigint> => {
   const [row] = await sql<{ count: bigint }[]>`
     select count(*) as count from log_facts
-    where log_has(${from}) and coin_type = ${coinType} and checkpoint >= ${from} and name = any(${texts(names)}::text[])`;
+    where public.log_has(${from}) and coin_type = ${coinType} and checkpoint >= ${from} and name = any(${texts(names)}::text[])`;
   return row?.count ?? 0n;
 };
 
@@ -95,7 +95,7 @@ export const objectsOfCoin = async (
   const rows = await sql<StoredFact[]>`
     select * from (
       select distinct on (object_id) ${sql.unsafe(columnsByKey(logFacts))} from log_facts
-      where log_has(0) and coin_type = ${coinType} and object_id is not null and checkpoint <= ${at}
+      where public.log_has(0) and coin_type = ${coinType} and object_id is not null and checkpoint <= ${at}
         and concat_ws(' ', checkpoint, transaction, case when contents is null then 'removal' else 'object' end, index)
           <> all(${texts(without)}::text[])
       order by object_id, checkpoint desc, transaction desc, index desc

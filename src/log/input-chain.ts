@@ -107,7 +107,7 @@ const ROWS = `
            sha256(string_agg(${["transaction", "object_id", "version"].map(sqlField).join(" || ")},
                              ''::bytea order by transaction, index)) as hash
     from (select checkpoint, transaction, index, object_id from log_facts
-          where log_has($1::int8 + 1) and checkpoint > $1 and checkpoint <= $2 and kind = 1) as f
+          where public.log_has($1::int8 + 1) and checkpoint > $1 and checkpoint <= $2 and kind = 1) as f
     full join (select * from log_inputs where checkpoint > $1 and checkpoint <= $2) as i
       using (checkpoint, transaction, index)
     group by checkpoint

@@ -16,7 +16,7 @@ export async function* liveObjects(sql: Sql): AsyncGenerator<LiveObject> {
   const pages = sql<{ id: string; type: string; version: string; checkpoint: bigint }[]>`
     select object_id as id, type, version::text, checkpoint from (
       select distinct on (object_id) object_id, type, version, checkpoint, contents is null as removed
-      from log_facts where log_has(0) and object_id is not null
+      from log_facts where public.log_has(0) and object_id is not null
       order by object_id, checkpoint desc, transaction desc, index desc) as newest
     where not removed`.cursor(ROWS_PER_READ);
   for await (const page of pages) {

@@ -125,7 +125,7 @@ const FACTS = `
     from log_inputs where checkpoint between $1 and $2
   ) as taken
     on kind = 1 and checkpoint = at_checkpoint and transaction = at_transaction and index = at_index
-  where log_has($1) and checkpoint between $1 and $2`;
+  where public.log_has($1) and checkpoint between $1 and $2`;
 
 const factsBetween = async (
   sql: Sql,

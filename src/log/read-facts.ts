@@ -25,7 +25,7 @@ export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBat
   // here is cheap; the server would sort whole rows.
   const rows = await sql<StoredFact[]>`
     select ${sql.unsafe(COLUMNS)} from log_facts
-    where log_has(${request.from}) and checkpoint between ${request.from} and ${last.sequence}
+    where public.log_has(${request.from}) and checkpoint between ${request.from} and ${last.sequence}
       and name = any(${texts(request.names)}::text[])`;
   return { first: request.from, last, facts: rows.sort(inChainOrder).map(factOf) };
 };

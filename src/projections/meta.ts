@@ -45,7 +45,7 @@ const MARKS = ALL.map(
 
 const META = `
   select log.chain_id as "chainId", log.first_checkpoint as "firstCheckpoint",
-         log_archived_before() as "archivedBefore",
+         public.log_archived_before() as "archivedBefore",
          exists (select from log_guided) as "isGuided", ${COMPLETE_THROUGH} as "completeThrough",
          marks.pipeline,
          marks.last_checkpoint as checkpoint, marks.last_digest as digest,

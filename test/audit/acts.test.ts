@@ -31,6 +31,7 @@ import { sealRecord } from "../../src/ta/pii/vault.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { filesIn, manifestOf, signAnew } from "../evidence/packs.ts";
 import { alterLog, spoilFact } from "../log/damage.ts";
+import { divideFacts } from "../log/facts-partitions.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { entriesOf } from "./sequence-entries.ts";
@@ -99,12 +100,15 @@ beforeAll(async () => {
     COMMITTEE_FILE: join(ledger, "ledger.json"),
     ASSETS_FILE: assets,
   };
+  await divideFacts(database, 20n);
   await run("index", "--last", "40");
 }, 240_000);
 afterAll(async () => {
   await database.close();
   await folder[Symbol.asyncDispose]();
 });
+
+const archive = () => join(folder.path, "archive");
 
 const idOf = async (label: string) =>
   (await listKeys(database)).find((key) => key.label === label)?.id ?? "";
@@ -128,6 +132,14 @@ const RECORDED: Readonly<
   Record<string, { readonly on: string | (() => string); readonly go: () => Promise<unknown> }>
 > = {
   start: { on: "deployment", go: () => startKey({ dataDir: folder.path }, { write: database }) },
+  "archive detach": {
+    on: "deployment",
+    go: async () => {
+      await run("archive", "export", "--dir", archive());
+      await run("archive", "detach", "--dir", archive(), "--before", "20");
+    },
+  },
+  "archive attach": { on: "deployment", go: () => run("archive", "attach", "--dir", archive()) },
   rebuild: { on: "deployment", go: () => run("rebuild", "role_changes") },
   replay: {
     on: "deployment",

@@ -84,7 +84,7 @@ const OWN = [
   "start|index|serve|migrate|rebuild|replay drop|replay swap|digest|cap-table|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
-  "archive export|archive verify|archive import|quarantine retry|quarantine resolve|prove complete|backfill|work backfill",
+  "archive export|archive verify|archive import|archive detach|archive attach|quarantine retry|quarantine resolve|prove complete|backfill|work backfill",
 ].flatMap((line) => line.split("|"));
 
 let register: DemoRegister;

@@ -573,6 +573,15 @@ const OF_LOG: readonly Tampering[] = [
   ),
   alone(
     log(
+      "log_archived",
+      "facts that are there, said to be archived",
+      `insert into log_archived (event, first_checkpoint, before_checkpoint, facts, hash, root)
+       select 'archived', 0, 50, 1, hash, 'x' from log_chain order by checkpoint limit 1`,
+      /log_archived says that 0 to 49 are archived, but log_facts has facts of them/,
+    ),
+  ),
+  alone(
+    log(
       "log_guided",
       "a range that was read whole, said to have been read guided",
       "insert into log_guided values (61, 119)",

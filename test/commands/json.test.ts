@@ -35,7 +35,7 @@ const OTHERS = [
   "callbacks redeliver|callbacks enable|callbacks rotate|ta sign|ta request",
   "pii show|pii rotate|pii delete|demo write|demo link",
   "quarantine retry|quarantine resolve",
-  "archive export|archive verify|archive import|prove complete|backfill|work backfill",
+  "archive export|archive verify|archive import|archive detach|archive attach|prove complete|backfill|work backfill",
 ].flatMap((line) => line.split("|"));
 
 /** What may be a number: it is never an amount, and never large. */

@@ -22,7 +22,8 @@ export const undividedFacts = ({ transaction }: Pick<Database, "transaction">) =
     sql.unsafe(`
       alter table log_facts detach partition log_facts_from_0;
       drop table log_facts;
-      drop function log_partitions;
+      drop function log_partitions, log_has, log_archived_before;
+      drop table log_archived;
       alter table log_facts_from_0 rename to log_facts;
       alter table log_facts rename constraint log_facts_from_0_pkey to log_facts_checkpoint_transaction_kind_index_pk;
       delete from drizzle.__drizzle_migrations where id > 32`),

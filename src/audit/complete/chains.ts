@@ -76,7 +76,7 @@ export const CHANGES = `
            f.contents is null as removed, i.version as input, i.checkpoint is null as unfilled,
            case f.name ${CONTRACT_OBJECTS.map(amountOf).join(" ")} else 0 end as amount
     from log_facts f left join log_inputs i using (checkpoint, transaction, index)
-    where log_has(0) and f.kind = 1 and f.checkpoint <= $1 and f.coin_type = any($2::text[])
+    where public.log_has(0) and f.kind = 1 and f.checkpoint <= $1 and f.coin_type = any($2::text[])
   ) as objects
   window w as (partition by object_id order by checkpoint, transaction, index)`;
 

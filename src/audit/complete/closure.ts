@@ -37,7 +37,7 @@ const DEEDS = `
          || array_agg(distinct 'took ' || f.name) filter (where i.version is not null) as deeds
   from log_facts f left join log_inputs i
     on f.kind = 1 and (i.checkpoint, i.transaction, i.index) = (f.checkpoint, f.transaction, f.index)
-  where log_has(0) and f.checkpoint <= $1 and f.coin_type = any($2::text[])
+  where public.log_has(0) and f.checkpoint <= $1 and f.coin_type = any($2::text[])
     and f.name not in ('${COIN_METADATA}', '${CURRENCY}')
   group by f.coin_type, f.checkpoint, f.transaction
   having not bool_or(f.kind = 1 and i.checkpoint is null)`;

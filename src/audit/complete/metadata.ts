@@ -114,7 +114,7 @@ const isBeforeCoin = async (
   if (batch === null || batch.first > checkpoint) return false;
   const [row] = await sql`
     select from log_facts
-    where log_has(0) and coin_type = ${coinType} and kind = 1 and checkpoint <= ${batch.last}
+    where public.log_has(0) and coin_type = ${coinType} and kind = 1 and checkpoint <= ${batch.last}
       and name not in (${COIN_METADATA}, ${CURRENCY}) limit 1`;
   return row === undefined;
 };
@@ -126,7 +126,7 @@ const readOf = async (
 ): Promise<ReadonlySet<string>> => {
   const rows = await sql<{ object_id: string }[]>`
     select distinct object_id from log_facts
-    where log_has(0) and kind = 1 and checkpoint <= ${through} and coin_type = any(${texts(coins)}::text[])
+    where public.log_has(0) and kind = 1 and checkpoint <= ${through} and coin_type = any(${texts(coins)}::text[])
       and name in (${COIN_METADATA}, ${CURRENCY})`;
   return new Set(rows.map((row) => row.object_id));
 };

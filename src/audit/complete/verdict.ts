@@ -200,7 +200,7 @@ const treasuryAt = async (
 ): Promise<Pick<Gap, "objectId" | "version">> => {
   const [row] = await sql<{ object_id: string; version: string }[]>`
     select object_id, version::text from log_facts
-    where log_has(0) and coin_type = ${coinType} and kind = 1 and checkpoint <= ${through}
+    where public.log_has(0) and coin_type = ${coinType} and kind = 1 and checkpoint <= ${through}
     order by (name = ${TREASURY}) desc, checkpoint desc, transaction desc limit 1`;
   return { objectId: row?.object_id ?? "none", version: BigInt(row?.version ?? 0) };
 };

@@ -64,7 +64,7 @@ export const withoutDigest = async (
   const names = pipeline.factsWithLines ?? pipeline.facts;
   const rows = await sql.unsafe<{ checkpoint: bigint }[]>(
     `select distinct checkpoint from log_facts f
-     where log_has(0) and f.checkpoint <= $1 and f.name = any($2::text[])
+     where public.log_has(0) and f.checkpoint <= $1 and f.name = any($2::text[])
        and not exists (select from public.${getTableName(pipeline.digests)} d
                        where d.checkpoint = f.checkpoint)
      order by 1 limit ${MOST_WITHOUT}`,

@@ -202,7 +202,7 @@ export const coinsPipeline: Pipeline = sharedTokenObjectsPipeline;
 const foldCoins = async (sql: Sql, facts: readonly Fact[], first: bigint, last: bigint) => {
   const rows = await sql<{ coin_type: string }[]>`
     select distinct coin_type from log_facts
-    where log_has(${first}) and checkpoint between ${first} and ${last} and coin_type ~ '^0x[0-9a-f]+::'
+    where public.log_has(${first}) and checkpoint between ${first} and ${last} and coin_type ~ '^0x[0-9a-f]+::'
       and type !~ '^0x0*2::'`;
   await upsertCoins(sql, new Set(rows.map((row) => row.coin_type)), facts.flatMap(decimalsIn));
 };

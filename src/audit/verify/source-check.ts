@@ -251,7 +251,7 @@ const nextThere = async (
 const hasFacts = async (sql: Sql, from: bigint, to: bigint): Promise<boolean> =>
   (
     await sql`
-      select from log_facts where log_has(${from}) and checkpoint between ${from} and ${to} limit 1`
+      select from log_facts where public.log_has(${from}) and checkpoint between ${from} and ${to} limit 1`
   ).length > 0;
 
 /** Packages whose facts the log keeps before a checkpoint. */

@@ -36,7 +36,7 @@ type InputRow = Omit<typeof logInputs.$inferSelect, "version"> & {
 
 const STORED = `
   select ${columnsByKey(logFacts)} from log_facts
-  where log_has($1) and checkpoint >= $1 and checkpoint <= $2`;
+  where public.log_has($1) and checkpoint >= $1 and checkpoint <= $2`;
 
 /**
  * Differences between the log and these checkpoints.

@@ -70,7 +70,7 @@ export const rowsCheck = (everySeconds: number): SlowCheck => ({
 const isDue = async ({ sql }: Database, everySeconds: number): Promise<boolean> => {
   const [row] = await sql<{ due: boolean }[]>`
     select (select next_checkpoint > first_checkpoint from log_high_water)
-           and log_archived_before() is null
+           and public.log_archived_before() is null
            and coalesce(r.at < now() - make_interval(secs => ${everySeconds / 2}::float8)
                            or r.findings <> '[]'::jsonb, true) as due
     from (select) as one left join reconciliations r on r.kind = 'full'`;
