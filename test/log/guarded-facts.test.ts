@@ -1,0 +1,33 @@
+/** No statement reads facts without asking first whether they were archived. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../../src");
+
+/** Statements that may read a part of the facts, and why the answer is right all the same. */
+const UNGUARDED: Readonly<Record<string, string>> = {
+  "database/bound-facts.ts": "the last fact; and before there were partitions",
+  "log/archived.ts": "whether facts are there that are said to be archived",
+  "log/chain.ts": "facts that are not chained yet, which are never archived",
+  "log/check-blocks.ts": "whether the first fact lies before the log",
+  "log/check-chain.ts": "the last fact",
+  "log/coins.ts": "any fact names the treasury; without one it asks",
+  "log/past-inputs.ts": "changes whose inputs are missing: without them no archive is made",
+  "log/second-log.ts": "asks before it makes the second log",
+};
+
+const READS = /(?:from|join) log_facts\b/g;
+
+test("every statement that reads facts asks in its condition whether they were archived", () => {
+  const found: string[] = [];
+  for (const file of globSync("**/*.ts", { cwd: root }).toSorted()) {
+    const text = readFileSync(join(root, file), "utf8");
+    for (const { index } of text.matchAll(READS)) {
+      // Up to the end of the statement.
+      const [statement = ""] = text.slice(index).split("`");
+      if (!statement.includes("public.log_has(")) found.push(file);
+    }
+  }
+  expect([...new Set(found)]).toEqual(Object.keys(UNGUARDED));
+});
