@@ -3,7 +3,7 @@
  * others.
  */
 import { Command, CommanderError } from "commander";
-import { isArchived } from "../log/archived.ts";
+import { isArchived } from "../log/facts-archived.ts";
 import { shownLines } from "../logging/foreign-text.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import { VERSION } from "../telemetry/version.ts";

@@ -9,8 +9,8 @@
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { requireFacts } from "./archived.ts";
 import { type CoinDecimals, isIndexable } from "./fact.ts";
+import { requireFacts } from "./facts-archived.ts";
 
 /** A database, `Db` or transaction. */
 type Statements = { readonly sql: Sql };

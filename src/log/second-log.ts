@@ -9,8 +9,8 @@ import { getTableName } from "drizzle-orm";
 import { texts } from "../database/column-arrays.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { requireFacts } from "./archived.ts";
 import { checkpointMark } from "./blocks.ts";
+import { requireFacts } from "./facts-archived.ts";
 import { LogNotOpenedError } from "./log-errors.ts";
 import { makePartitions, partitionsOf } from "./partitions.ts";
 import {

@@ -7,17 +7,20 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { attachFacts } from "../../src/archive/attach-facts.ts";
 import { detachFacts } from "../../src/archive/detach-facts.ts";
 import { exportLog } from "../../src/archive/export-log.ts";
+import { allActs } from "../../src/audit/sequence/acts.ts";
 import { verifyLog } from "../../src/audit/verify/verify-log.ts";
 import { rowsCheck } from "../../src/audit/watch/rows-check.ts";
-import { requireFacts } from "../../src/log/archived.ts";
 import { checkStretch } from "../../src/log/check-chain.ts";
+import { requireFacts } from "../../src/log/facts-archived.ts";
 import { partitionsOf } from "../../src/log/partitions.ts";
+import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { rowsOfLog } from "../log/contents.ts";
-import { divideFacts } from "../log/facts-partitions.ts";
+import { divideFacts, firstFact, sayArchived } from "../log/facts-partitions.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
+import { setHeld, setWatermark } from "../projections/set-watermark.ts";
 import { temporaryFolder } from "../service/process.ts";
 
 let register: DemoRegister;
@@ -76,9 +79,7 @@ test("facts that were archived and attached again are the same to the byte, and 
   expect(out).toMatchObject({ code: 0, stderr: "" });
   expect(out.stdout).toMatch(/^\d+ facts of 2 partitions are in /);
   expect(await historyOf(graphql)).toBe("80");
-  const [kept] = await database.sql<{ first: bigint }[]>`
-    select min(checkpoint) as first from log_facts`;
-  expect(kept?.first).toBeGreaterThanOrEqual(80n);
+  expect(await firstFact(database)).toBeGreaterThanOrEqual(80n);
 
   const checked = await verifyLog(database, { asked: false, trusted: null }, signal);
   expect(checked.faults).toEqual([]);
@@ -100,7 +101,8 @@ test("facts that were archived and attached again are the same to the byte, and 
   }
   const { stdout } = await run(database, "reconcile");
   expect(stdout).not.toMatch(/log_facts/);
-  const acts = await database.sql`select command from operator_acts order by number`;
+  const acts = [];
+  for await (const act of allActs(database.sql)) acts.push(act);
   expect(acts.map(({ command }) => command)).toEqual([
     "archive detach",
     "archive attach",
@@ -147,10 +149,11 @@ test("facts that something still needs, and those that no archive has, are not a
   await expect(detach(database, 80n, short)).rejects.toThrow(
     "does not have checkpoints 0 to 79; run `holderbook archive export --dir",
   );
-  await database.sql`update role_changes_watermark set next_checkpoint = 39`;
+  const mark = (sequence: bigint) => ({ sequence, digest: "d", timestampMs: 1n });
+  await setWatermark(database, roleChangesWatermark, mark(38n));
   await expect(detach(database, 40n)).rejects.toThrow("role_changes expects checkpoint 39 next");
-  await database.sql`
-    update role_changes_watermark set next_checkpoint = 120, held = '{"0x1::a::A": {"from": "12"}}'`;
+  await setWatermark(database, roleChangesWatermark, mark(119n));
+  await setHeld(database, roleChangesWatermark, "0x1::a::A", { from: 12n, reason: "none" });
   await expect(detach(database, 40n)).rejects.toThrow("since checkpoint 12");
   expect(await partitionsOf(database.sql)).toHaveLength(4);
 });
@@ -208,17 +211,13 @@ test("what is said of archived facts is held against the chain and the facts tha
   const { database } = copy;
   await detach(database, 40n);
   expect(await checkStretch(database.sql, -1n)).toMatchObject({ fault: null });
-  const archived = (first: number, before: number, facts: string, hash: string) =>
-    database.sql.unsafe(`
-      insert into log_archived (event, first_checkpoint, before_checkpoint, facts, hash, root)
-      select 'archived', ${first}, ${before}, ${facts}, ${hash}, root from log_archived limit 1`);
   const fault = async () => (await checkStretch(database.sql, -1n)).fault?.what;
-  await archived(0, 40, "facts + 1", "hash");
+  await sayArchived(database, 0, 40, "facts + 1", "hash");
   expect(await fault()).toMatch(/counts \d+ facts of 0 to 39/);
-  await archived(0, 40, "facts - 1", "'\\x00'");
+  await sayArchived(database, 0, 40, "facts - 1", "'\\x00'");
   expect(await fault()).toMatch(/the hash that log_archived has of 0 to 39/);
-  await archived(0, 40, "facts", "hash");
+  await sayArchived(database, 0, 40, "facts", "hash");
   expect(await fault()).toBeUndefined();
-  await archived(40, 80, "0", "hash");
+  await sayArchived(database, 40, 80, "0", "hash");
   expect(await fault()).toMatch(/40 to 79 are archived, but log_facts has facts of them/);
 });

@@ -28,3 +28,21 @@ export const undividedFacts = ({ transaction }: Pick<Database, "transaction">) =
       alter table log_facts rename constraint log_facts_from_0_pkey to log_facts_checkpoint_transaction_kind_index_pk;
       delete from drizzle.__drizzle_migrations where id > 32`),
   );
+
+/** First checkpoint that has facts here. */
+export const firstFact = async ({ sql }: Pick<Database, "sql">): Promise<bigint | undefined> => {
+  const [row] = await sql<{ first: bigint }[]>`select min(checkpoint) as first from log_facts`;
+  return row?.first;
+};
+
+/** Says once more what is archived, with other figures: `facts` and `hash` are SQL over the row before. */
+export const sayArchived = (
+  { sql }: Pick<Database, "sql">,
+  first: number,
+  before: number,
+  facts: string,
+  hash: string,
+) =>
+  sql.unsafe(`
+    insert into log_archived (event, first_checkpoint, before_checkpoint, facts, hash, root)
+    select 'archived', ${first}, ${before}, ${facts}, ${hash}, root from log_archived limit 1`);

@@ -9,9 +9,9 @@ import type { Session, Sql, Tx } from "../../database/connect.ts";
 import type { Row } from "../../database/table-rows.ts";
 import type { ReadCheckpoint } from "../../ledger/reading/read.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
-import { requireFacts } from "../../log/archived.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { checkStretch } from "../../log/check-chain.ts";
+import { requireFacts } from "../../log/facts-archived.ts";
 import { type CheckpointRange, guidedRanges } from "../../log/guided.ts";
 import { proofOf } from "../../log/proofs.ts";
 import {

@@ -13,7 +13,7 @@ import type { Database, Session, Sql, Tx } from "../../database/connect.ts";
 import { databaseRetries, SessionLostError } from "../../database/database-error.ts";
 import { within } from "../../database/session.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
-import { requireFacts } from "../../log/archived.ts";
+import { requireFacts } from "../../log/facts-archived.ts";
 import type { FactSource } from "../../log/log.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import { noteHolds } from "../../projections/quarantines.ts";
