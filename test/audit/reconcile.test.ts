@@ -200,13 +200,18 @@ const CHANGES: readonly Change[] = [
     "an object's range that was altered",
     "shared_token_ranges",
     `update shared_token_ranges set balance = balance + 1 where ${SOME("shared_token_ranges", "checkpoint")}`,
-    [/^shared_token_ranges, checkpoint \d+, objectId 0x\w+: balance is \d+, the log gives \d+$/],
+    [
+      /^shared_token_ranges, checkpoint \d+, objectId 0x\w+, coinType \S+: balance is \d+, the log gives \d+$/,
+    ],
   ],
   [
     "an object that stands with another balance",
     "shared_token_objects",
     `update shared_token_objects set balance = balance + 1 where ${SOME("shared_token_objects", "checkpoint")}`,
-    [/hold \d+$/, /^shared_token_objects, checkpoint \d+, objectId 0x\w+: balance is \d+, the log/],
+    [
+      /hold \d+$/,
+      /^shared_token_objects, checkpoint \d+, objectId 0x\w+, coinType \S+: balance is \d+, the log/,
+    ],
   ],
   [
     "an altered movement",
