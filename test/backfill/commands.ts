@@ -46,7 +46,8 @@ export const backfillCommands = async (
   };
   return {
     env,
-    work: () => run(["work", "backfill", "--threads", "1"]),
+    work: (own?: Readonly<Record<string, string>>) =>
+      run(["work", "backfill", "--threads", "1"], own),
     join: (range: number, own?: Readonly<Record<string, string>>) =>
       run(["backfill", "--from", "0", "--to", `${ledger.last}`, "--range", `${range}`], own),
     /** The end of what they printed. */
