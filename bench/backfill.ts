@@ -25,7 +25,7 @@ const WARM_UP = 0.25;
 type Round = {
   readonly workers: number;
   readonly rate: number;
-  /** Processor ms per checkpoint: of all workers, and of the others. */
+  /** Processor ms per checkpoint: of all workers, and of the others. Many workers have read much before the clock starts. */
   readonly workerMs: number;
   readonly appendMs: number;
   readonly postgresMs: number;
@@ -122,8 +122,8 @@ export const bench = async (setting?: string): Promise<readonly Figure[]> => {
   return [
     {
       name: "of a core",
-      what: `Divided backfill of genuine checkpoints, ${LATENCY_MS} ms away: checkpoints a second of a core that workers spend`,
-      ...single("/s", 1_000 / Math.min(...rounds.map(({ workerMs }) => workerMs))),
+      what: `Divided backfill of genuine checkpoints, ${LATENCY_MS} ms away: checkpoints a second of a core that one worker spends`,
+      ...single("/s", 1_000 / one.workerMs),
       ...{ better: "more", aim: 1_000 },
       detail: `${checkpoints.toLocaleString("en")} checkpoints, ${kib} KiB each as compressed; digests and links checked; the first quarter warms up`,
     },
