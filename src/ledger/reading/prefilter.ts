@@ -13,8 +13,8 @@
  * Exception: abbreviated types (`GasCoin`, `StakedSui`, …) have no address. They belong to 0x2 and
  * 0x3; if one of these is wanted, nothing is ruled out.
  *
- * Damage can hide an address. TLS and zstd's checksum guard against it, and `VERIFY=signatures`
- * checks digests of skipped checkpoints, too.
+ * Damage can hide an address. TLS guards against it on the way, and zstd's checksum where an
+ * archive's writer adds one. `VERIFY=signatures` also checks digests of skipped checkpoints.
  */
 
 import { Buffer } from "node:buffer";
