@@ -15,6 +15,7 @@ import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
 import type { Moment } from "../log/between.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
+import { highest } from "../values/bigints.ts";
 import {
   createContexts,
   type GraphContext,
@@ -197,10 +198,11 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
               end();
             }
           };
-          const { minCheckpoint, signal } = scope;
-          if (minCheckpoint !== undefined) {
+          const { signal } = scope;
+          const wanted = highest(scope.minCheckpoint ?? -1n, plain?.plan?.minCheckpoint ?? -1n);
+          if (wanted >= 0n) {
             try {
-              await sources.reach?.(minCheckpoint, signal);
+              await sources.reach?.(wanted, signal);
             } catch (error) {
               if (!(error instanceof NotYetIndexedError)) throw error;
               return notYet(error, contentType, scope);

@@ -25,6 +25,8 @@ export type FieldReads<Args = object> = {
   several?(args: Args): boolean;
   /** Whether a statement may take long although the answer is small; not unless given. */
   long?(args: Args): boolean;
+  /** The checkpoint that the whole request waits for; none unless given. */
+  minCheckpoint?(args: Args): bigint | undefined;
   /** The list that it returns without a limit. */
   unlimited?(args: Args): UnlimitedList;
 };

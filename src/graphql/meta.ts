@@ -7,7 +7,7 @@ import { highest } from "../values/bigints.ts";
 import { unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
 import { pastArguments } from "./fields.ts";
-import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";
+import { assertMinCheckpoint, asOfIn, checkpointOf, isPast, markOf, minCheckpointIn } from "./past.ts";
 
 const ReadFrom = builder.enumType("ReadFrom", {
   description: "Which checkpoints the log was read from.",
@@ -87,9 +87,19 @@ builder.queryField("_meta", (t) =>
       "checkpoint, once all five pipelines have committed it.",
     args: {
       ...pastArguments,
+      minCheckpoint: t.arg.string({
+        description:
+          "Wait up to five seconds until this checkpoint is committed, and read the whole request after that, for " +
+          "reads after a write of your own; NOT_YET_INDEXED if it is not. The header X-Min-Checkpoint does the same.",
+      }),
     },
-    reads: { pipelines: (args) => (isPast(args) ? ALL : []), several: isPast },
+    reads: {
+      pipelines: (args) => (isPast(args) ? ALL : []),
+      several: isPast,
+      minCheckpoint: minCheckpointIn,
+    },
     resolve: async (_root, args, { watermarkReads, reads }) => {
+      assertMinCheckpoint(args);
       const asOf = asOfIn(args);
       const meta = await readMeta(watermarkReads);
       if (asOf === undefined) return meta;

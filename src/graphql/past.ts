@@ -56,10 +56,23 @@ export const asOfIn = ({ atCheckpoint, atTimestamp }: PastArguments): AsOf | und
 
 const numberIn = (text: string | null | undefined, must: string): bigint | undefined => {
   if (text === null || text === undefined) return undefined;
-  if (!/^\d+$/.test(text) || text.length > MAX_DIGITS) {
-    throw badInput(`${must}, decimal, such as "1700000000"; it is ${show(text)}`);
-  }
-  return BigInt(text);
+  const number = decimalIn(text);
+  if (number !== undefined) return number;
+  throw badInput(`${must}, decimal, such as "1700000000"; it is ${show(text)}`);
+};
+
+const decimalIn = (text: string): bigint | undefined =>
+  /^\d+$/.test(text) && text.length <= MAX_DIGITS ? BigInt(text) : undefined;
+
+type MinCheckpointArgument = { readonly minCheckpoint?: string | null | undefined };
+
+/** The checkpoint that the request waits for; undefined also for what `assertMinCheckpoint` refuses. */
+export const minCheckpointIn = ({ minCheckpoint }: MinCheckpointArgument): bigint | undefined =>
+  decimalIn(minCheckpoint ?? "");
+
+/** @throws BAD_USER_INPUT when it is no checkpoint */
+export const assertMinCheckpoint = ({ minCheckpoint }: MinCheckpointArgument): void => {
+  numberIn(minCheckpoint, "minCheckpoint must be a checkpoint");
 };
 
 /**

@@ -13,6 +13,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
+import { highest } from "../values/bigints.ts";
 import { declaredReads, type FieldReads, type UnlimitedList } from "./field-reads.ts";
 
 export type ReadPlan = {
@@ -22,6 +23,8 @@ export type ReadPlan = {
   readonly long: boolean;
   /** Lists without a limit among several statements. */
   readonly unlimited: readonly UnlimitedList[];
+  /** Must be committed before the answer is read. */
+  readonly minCheckpoint?: bigint | undefined;
 };
 
 export type Coerced = Extract<
@@ -49,15 +52,22 @@ export const planOf = (
 ): ((variables: Coerced) => ReadPlan) => {
   const reading = fields.flatMap((node) => readingFields(schema, node, fragments));
   const isSeveral = reading.length > 1;
-  if (!isSeveral && reading.every(({ reads }) => reads.several === undefined)) return () => ONE;
+  const isOne = ({ reads }: ReadingField) =>
+    reads.several === undefined && reads.minCheckpoint === undefined;
+  if (!isSeveral && reading.every(isOne)) return () => ONE;
 
   return (variables) => {
     const each = reading.flatMap(({ node, field, reads }) => {
       const args = argumentsOf(field, node, variables);
       return args === undefined ? [] : [{ args, reads }];
     });
-    if (!isSeveral && !each.some(({ args, reads }) => reads.several?.(args))) return ONE;
+    const wanted = each.flatMap(({ args, reads }) => reads.minCheckpoint?.(args) ?? []);
+    const minCheckpoint = wanted.length === 0 ? undefined : highest(0n, ...wanted);
+    if (!isSeveral && !each.some(({ args, reads }) => reads.several?.(args))) {
+      return minCheckpoint === undefined ? ONE : { ...ONE, minCheckpoint };
+    }
     return {
+      minCheckpoint,
       several: true,
       long: each.some(({ args, reads }) => reads.long?.(args)),
       unlimited: each.flatMap(({ args, reads }) => reads.unlimited?.(args) ?? []),

@@ -42,6 +42,23 @@ test("a checkpoint that is not committed in time is NOT_YET_INDEXED, naming the 
   expect((await atLeast(wanted, { accept })).status).toBe(409);
 });
 
+test("the argument minCheckpoint of _meta has the whole request wait, and refuses it as the header does", async () => {
+  const query = (checkpoint: string) =>
+    api.query(
+      "query ($least: String!) { indexerStatus { pipeline } _meta(minCheckpoint: $least) { checkpoint } }",
+      { least: checkpoint },
+    );
+  const last = await ledger.advance();
+  const waiting = query(`${last + 1n}`);
+  await ledger.advance();
+  expect((await waiting).data).toMatchObject({ _meta: { checkpoint: `${last + 1n}` } });
+  const { data, errors } = await query(`${last + 1_000n}`);
+  expect([data, errors?.[0]?.extensions?.code]).toEqual([undefined, "NOT_YET_INDEXED"]);
+  const wrong = (await query("latest")).errors?.[0];
+  expect(wrong?.extensions?.code).toBe("BAD_USER_INPUT");
+  expect(wrong?.message).toContain("minCheckpoint must be a checkpoint, decimal");
+});
+
 test("the client's minCheckpoint waits in single reads and in lists, and what is not reached in time is a BookError", async () => {
   const book = createBook({ url: api.url, key: api.key });
   const last = await ledger.advance();
