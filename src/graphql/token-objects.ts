@@ -1,6 +1,6 @@
 /** The objects that hold an owner's tokens: `tokenObjects`. */
 import { FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
-import { type ObjectRow as Row, tokenObjects } from "../projections/shared-token-objects.ts";
+import { type TokenObject as Row, tokenObjects } from "../projections/shared-token-objects.ts";
 import { builder } from "./builder.ts";
 import { pastArguments } from "./fields.ts";
 import {

@@ -1,6 +1,6 @@
 /** Live vesting grants: `tokenTimelocks`. */
 import { FOR_GRANTS } from "../projections/needed.ts";
-import { type GrantRow as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
+import { type TokenTimelock as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
 import { builder } from "./builder.ts";
 import { exposedDecimals, pastArguments } from "./fields.ts";
 import {

@@ -139,7 +139,7 @@ const OBJECTS_AT = `
   limit (select $3::int8)`;
 
 /** As Postgres sends it: `numeric` columns as digits. */
-export type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
+type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
   readonly balance: string;
   readonly version: string;
 };
@@ -157,10 +157,15 @@ export const tokenObjects = async (
     readonly after?: string | undefined;
     readonly at?: bigint | undefined;
   },
-): Promise<readonly ObjectRow[]> => {
+): Promise<TokenObject[]> => {
   const { coinType, owner, limit, after = "", at } = query;
   const given = [coinType, owner, limit, after];
-  return at === undefined
+  const rows = await (at === undefined
     ? read<ObjectRow>(on, OBJECTS, given)
-    : read<ObjectRow>(on, OBJECTS_AT, [...given, at]);
+    : read<ObjectRow>(on, OBJECTS_AT, [...given, at]));
+  return rows.map((row) => ({
+    ...row,
+    balance: BigInt(row.balance),
+    version: BigInt(row.version),
+  }));
 };

@@ -186,19 +186,19 @@ export const tokenTimelocks = async (
     readonly after?: GrantPlace | undefined;
     readonly at?: bigint | undefined;
   },
-): Promise<readonly GrantRow[]> => {
+): Promise<TokenTimelock[]> => {
   const { coinType, owner, limit, after = BEFORE_ALL_GRANTS, at } = query;
   const given = [coinType, limit, after.commencementTimestampMs.toString(), after.objectId];
   const ofOwner = owner === undefined ? [] : [owner];
   if (at !== undefined) {
     const text = owner === undefined ? OF_COIN_AT : OF_OWNER_AT;
-    return read<GrantRow>(on, text, [...given, at, ...ofOwner]);
+    return (await read<GrantRow>(on, text, [...given, at, ...ofOwner])).map(grantOf);
   }
   const text = owner === undefined ? OF_COIN : OF_OWNER;
   const rows = await read<ListedGrant>(on, text, [...given, ...ofOwner]);
   const [first] = rows;
   if (first?.included !== true) throw new GrantIndexBehindError();
-  return first.objectId === null ? [] : rows;
+  return first.objectId === null ? [] : rows.map(grantOf);
 };
 
 export const grantOf = (row: GrantRow): TokenTimelock => ({

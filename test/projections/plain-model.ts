@@ -124,14 +124,14 @@ export const modelOf = (facts: readonly Fact[]) => {
       of(tokens, coinType, owner).map(({ objectId, owner, held, version, checkpoint }) => ({
         objectId,
         owner,
-        balance: String(held),
-        version: String(version),
+        balance: held,
+        version,
         checkpoint,
       })),
     grantIds: (coinType: string, owner?: string) =>
       of(grants, coinType, owner)
         .sort((a, b) => least(a.commencementTimestampMs, b.commencementTimestampMs))
-        .map(({ objectId, held }) => ({ objectId, leftBalance: String(held) })),
+        .map(({ objectId, held }) => ({ objectId, leftBalance: held })),
     holders: (coinType: string, owners: readonly string[], grantsToo: boolean) =>
       owners
         .map((owner) => balance(coinType, owner, grantsToo))
