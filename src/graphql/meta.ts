@@ -7,7 +7,14 @@ import { highest } from "../values/bigints.ts";
 import { unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
 import { pastArguments } from "./fields.ts";
-import { assertMinCheckpoint, asOfIn, checkpointOf, isPast, markOf, minCheckpointIn } from "./past.ts";
+import {
+  asOfIn,
+  assertMinCheckpoint,
+  checkpointOf,
+  isPast,
+  markOf,
+  minCheckpointIn,
+} from "./past.ts";
 
 const ReadFrom = builder.enumType("ReadFrom", {
   description: "Which checkpoints the log was read from.",
