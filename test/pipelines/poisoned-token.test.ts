@@ -1,4 +1,4 @@
-// @module-tag thorough
+// @module-tag alone
 /** One poisoned token of 1,000: the other 999 are never more than one checkpoint behind. */
 import { setInterval } from "node:timers/promises";
 import { expect, test } from "vitest";

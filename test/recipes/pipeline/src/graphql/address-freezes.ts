@@ -12,7 +12,7 @@ import { asOfIn, isByTime, readAsOf } from "./past.ts";
 const AddressFreeze = builder.objectRef<Row>("AddressFreeze").implement({
   description: "A wallet that was frozen or released.",
   fields: (t) => ({
-    position: t.string(positionField),
+    position: t.exposeString("position", positionField),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     address: t.exposeString("address", { description: "The wallet." }),
     isFrozen: t.exposeBoolean("isFrozen", { description: "False when it was released." }),
