@@ -582,6 +582,16 @@ const OF_LOG: readonly Tampering[] = [
   ),
   alone(
     log(
+      "log_archived",
+      "a range without facts at the end, said to be archived, which would leave all before it unchecked",
+      `insert into log_archived (event, first_checkpoint, before_checkpoint, facts, hash, root)
+       select 'archived', next_checkpoint, next_checkpoint + 1, 0, (select hash from log_chain order by checkpoint desc limit 1), 'x'
+       from log_high_water`,
+      /log_archived leaves out 0 to \d+: a row was deleted or added/,
+    ),
+  ),
+  alone(
+    log(
       "log_guided",
       "a range that was read whole, said to have been read guided",
       "insert into log_guided values (61, 119)",
