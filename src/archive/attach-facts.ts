@@ -1,6 +1,6 @@
 /**
- * Brings archived facts back, the newest partition first and each in one transaction: the archive's files are verified
- * against the log's chain before the partition is attached.
+ * Brings archived facts back, the newest partition first and each in one transaction: they are copied into the empty
+ * partition in their place, and committed once the files are verified against the log's chain.
  */
 import { getTableName } from "drizzle-orm";
 import { recordAct } from "../audit/sequence/acts.ts";
@@ -9,6 +9,7 @@ import type { Session, Sql } from "../database/connect.ts";
 import { copyRows } from "../database/table-rows.ts";
 import { rowOf } from "../log/append.ts";
 import { type ArchivedPartition, archivedPartitions } from "../log/archived.ts";
+import { partitionsOf } from "../log/partitions.ts";
 import { logArchived, logFacts } from "../log/tables.ts";
 import { highest } from "../values/bigints.ts";
 import {
@@ -64,17 +65,14 @@ export const attachFacts = async (attaching: Attaching): Promise<readonly Archiv
   return attached;
 };
 
-const FACTS = `public.${getTableName(logFacts)}`;
-
 const attachOne = async (
   sql: Sql,
   { folder, manifest, signal, onProgress }: Attaching & { readonly manifest: Manifest },
   partition: ArchivedPartition,
 ): Promise<void> => {
   const { first, before, facts, hash, root } = partition;
-  const table = `${getTableName(logFacts)}_from_${first}`;
-  const name = `public.${table}`;
-  await sql.unsafe(`create table ${name} (like ${FACTS} including defaults including storage)`);
+  const partitions = await partitionsOf(sql);
+  const table = partitions.find(({ from }) => from === first)?.name ?? getTableName(logFacts);
   const { ends, onLink } = endsAt(manifest, first, [before]);
   let copied = 0n;
   for await (const { file, batch } of readChunks(folder, manifest, {
@@ -96,22 +94,6 @@ const attachOne = async (
       `${folder}: it has ${copied} facts of checkpoints ${first} to ${before - 1n}, but ${facts} were archived`,
     );
   }
-  const statements = await sql<{ text: string }[]>`
-    select format('alter table %s add primary key (%s)', ${name}::text, string_agg(attname, ', ' order by place)) as text
-    from pg_constraint, unnest(conkey) with ordinality as key (number, place)
-      join pg_attribute on attnum = number
-    where conrelid = ${FACTS}::regclass and contype = 'p' and attrelid = conrelid
-    union all
-    select replace(pg_get_triggerdef(oid), ${` ON ${FACTS} `}, ${` ON ${name} `}) from pg_trigger
-    where tgrelid = ${FACTS}::regclass and not tgisinternal
-    union all
-    select format('grant %s on %s to %s', string_agg(privilege_type, ', '), ${name}::text, grantee::regrole)
-    from pg_class, aclexplode(relacl)
-    where pg_class.oid = ${FACTS}::regclass and grantee not in (0, relowner) group by grantee`;
-  for (const { text } of statements) await sql.unsafe(text);
-  await sql.unsafe(
-    `alter table ${FACTS} attach partition ${name} for values from (${first === 0n ? "minvalue" : first}) to (${before})`,
-  );
   await sql`
     insert into ${sql(getTableName(logArchived))} (event, first_checkpoint, before_checkpoint, facts, hash, root)
     values ('attached', ${first}, ${before}, ${facts}, ${hash}, ${root})`;

@@ -1,6 +1,8 @@
 /**
  * Archives partitions of the facts: an archive that has them is read back and compared with the log's chain, then they
- * leave the database in one transaction with the row that says so. There is nothing between the two.
+ * leave the database in one transaction with the row that says so. There is nothing between the two. An empty partition
+ * takes the place of each: where a statement's range had no partition at all, Postgres would answer it without asking
+ * `log_has` (log/facts-archived.ts).
  */
 import { getTableName } from "drizzle-orm";
 import { recordAct } from "../audit/sequence/acts.ts";
@@ -61,7 +63,7 @@ export const detachFacts = async (detaching: Detaching): Promise<Detached> => {
   await assertChained(on.sql, folder, ends);
   const names = [...LOCKED, ...due.map(({ name }) => name)];
   return await exchanging({ on, names, signal, onBlocked }, async ({ sql }) => {
-    // Whoever reads in an older snapshot has locked one of them before its first statement.
+    // Readers in an older snapshot have locked one of them before their first statement.
     await sql.unsafe(
       `lock table ${LOCKED.map((name) => `public.${name}`).join(", ")} in access exclusive mode`,
     );
@@ -74,9 +76,7 @@ export const detachFacts = async (detaching: Detaching): Promise<Detached> => {
     for (const { name, from, before: end } of due) {
       const own = await factsIn(sql, from, end);
       facts += own;
-      await sql.unsafe(`
-        alter table public.${FACTS} detach partition public.${name};
-        drop table public.${name}`);
+      await emptyPartition(sql, `public.${name}`, from, end);
       const { hash } = await chainEnd(sql, end - 1n);
       await sql`
         insert into ${sql(getTableName(logArchived))} (event, first_checkpoint, before_checkpoint, facts, hash, root)
@@ -98,9 +98,35 @@ const LOCKED: readonly string[] = [
   FACTS,
 ];
 
+/** Exchanges a partition for an empty one with the same key, triggers and rights. */
+const emptyPartition = async (
+  sql: Sql,
+  name: string,
+  from: bigint,
+  before: bigint,
+): Promise<void> => {
+  const facts = `public.${FACTS}`;
+  await sql.unsafe(`
+    alter table ${facts} detach partition ${name};
+    drop table ${name};
+    create table ${name} (like ${facts} including defaults including storage)`);
+  const statements = await sql<{ text: string }[]>`
+    select replace(pg_get_triggerdef(oid), ${` ON ${facts} `}, ${` ON ${name} `}) as text from pg_trigger
+    where tgrelid = ${facts}::regclass and not tgisinternal
+    union all
+    select format('grant %s on %s to %s', string_agg(privilege_type, ', '), ${name}::text, grantee::regrole)
+    from pg_class, aclexplode(relacl)
+    where pg_class.oid = ${facts}::regclass and grantee not in (0, relowner) group by grantee`;
+  for (const { text } of statements) await sql.unsafe(text);
+  await sql.unsafe(
+    `alter table ${facts} attach partition ${name} for values from (${from === 0n ? "minvalue" : from}) to (${before})`,
+  );
+};
+
 /** @throws ArchiveRefusedError (stop) when no partition ends there */
 const dueIn = async (sql: Sql, before: bigint): Promise<readonly Partition[]> => {
-  const all = await partitionsOf(sql);
+  const archived = (await archivedBefore(sql)) ?? 0n;
+  const all = (await partitionsOf(sql)).filter(({ from }) => from >= archived);
   const due = all.filter((partition) => partition.before <= before);
   if (due.at(-1)?.before === before) return due;
   const { next } = await logRange(sql);

@@ -32,6 +32,9 @@ const IS_APPEND_ONLY = `
 const APPENDING = "'{SELECT,INSERT}'::text[]";
 const WRITING = "'{SELECT,INSERT,UPDATE,DELETE}'::text[]";
 
+/** Written by commands of the owner alone: what is archived decides which facts are verified. */
+const IS_OF_OWNER = `c.relname = 'log_archived'`;
+
 const IS_TABLE = `c.relkind in ('r', 'p')`;
 
 /** Statements that give `$1` exactly the needed privileges on what the current role owns. */
@@ -39,7 +42,7 @@ const GRANTS = `
   with service as (select oid from pg_roles where rolname = $1),
   wanted as (
     select c.oid, c.oid::regclass as name, c.relacl, case
-      when c.relnamespace = to_regnamespace('drizzle') then '{SELECT}'
+      when c.relnamespace = to_regnamespace('drizzle') or ${IS_OF_OWNER} then '{SELECT}'
       when ${IS_APPEND_ONLY} then ${APPENDING}
       else ${WRITING} end as rights
     from pg_class c
@@ -139,7 +142,7 @@ export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
       where relnamespace = to_regnamespace('public') and relname = 'log_facts'
     )
     (select distinct 'rights on ' || relname as what
-    from pg_class c, log, unnest(case when ${IS_APPEND_ONLY} then ${APPENDING} else ${WRITING} end) as right_
+    from pg_class c, log, unnest(case when ${IS_OF_OWNER} then '{SELECT}' when ${IS_APPEND_ONLY} then ${APPENDING} else ${WRITING} end::text[]) as right_
     where ${IS_TABLE} and c.relnamespace = to_regnamespace('public') and pg_has_role(log.relowner, c.relowner, 'USAGE')
       and not has_table_privilege(c.oid, right_)
     order by 1)

@@ -125,7 +125,11 @@ test("what needs archived facts is refused by a message with the border and the 
     ["replay"],
     ["reconcile"],
     ["reconcile", "--at", "100"],
+    // Also where everything that is asked for is archived.
+    ["reconcile", "--at", "20"],
+    ["prove", "complete", "--through", "20"],
     ["archive", "export", "--dir", join(folder.path, "whole")],
+    ["archive", "export", "--dir", join(folder.path, "first"), "--to", "30"],
   ]) {
     const { code, stderr } = await run(database, ...args);
     expect({ args, code, stderr }).toEqual({ args, code: 1, stderr: expect.stringMatching(says) });
