@@ -68,6 +68,21 @@ test("the service makes partitions of the log with its owner's function, which i
   expect(await waysAround(service.sql)).toEqual([]);
 });
 
+test("the owner's function makes partitions of the log's tables alone, and not thousands", async () => {
+  await service.sql`
+    create table holderbook_queue.log_facts (checkpoint int8 not null) partition by range (checkpoint)`;
+  try {
+    await expect(
+      service.sql`select log_partitions('holderbook_queue.log_facts', 0, 1)`,
+    ).rejects.toThrow("is not the table of a log");
+  } finally {
+    await service.sql`drop table holderbook_queue.log_facts`;
+  }
+  await expect(service.sql`select log_partitions('log_facts', 0, ${2n ** 62n})`).rejects.toThrow(
+    "at most 100 partitions at once",
+  );
+});
+
 /** What a thief of the service's password would try, each in a transaction of its own. */
 const ATTACKS: readonly (readonly [what: string, statement: string, refusal: RegExp])[] = [
   ["switch a trigger off", "alter table log_facts disable trigger all", /must be owner/],
