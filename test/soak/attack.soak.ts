@@ -35,6 +35,8 @@ const QUIET_P99_MS = 20;
 /** A service that is slower than this without an attack must not loosen its own bounds further. */
 const SLOWEST_QUIET = 5;
 const QUIET_ROUNDS = 10;
+/** The machine, too, can lie still for a second. A service that is held up is so in each of these rounds. */
+const ATTACK_ROUNDS = 3;
 const CHECKPOINTS_BEHIND = 5;
 
 /** So many lists, of two coin types in turn. */
@@ -220,14 +222,21 @@ const quantile = ({ answers }: Seen, share: number) => {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 };
 
-const expectWithin = (seen: Seen, bounds: typeof BOUNDS) => {
-  const ms = (share: number) => Math.round(quantile(seen, share));
-  const [p99, slowest] = [ms(0.99), ms(1)];
+const isInTime = (seen: Seen, bounds: typeof BOUNDS) =>
+  quantile(seen, 0.99) < bounds.p99Ms * slowness && quantile(seen, 1) < bounds.slowestMs * slowness;
+
+const expectServed = (seen: Seen, bounds: typeof BOUNDS) => {
   const megabytes = Math.round(Math.max(...seen.megabytes));
-  tally({ "ms p50": ms(0.5), "ms p99": p99, "ms at most": slowest, "MB at most": megabytes });
+  tally({ "MB at most": megabytes });
   expect(seen.answers.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
   expect(seen.isRestarted, "another process serves").toBe(false);
   expect(megabytes, "MB of our Node processes").toBeLessThan(bounds.megabytes);
+};
+
+const expectInTime = (seen: Seen, bounds: typeof BOUNDS) => {
+  const ms = (share: number) => Math.round(quantile(seen, share));
+  const [p99, slowest] = [ms(0.99), ms(1)];
+  tally({ "ms p50": ms(0.5), "ms p99": p99, "ms at most": slowest });
   expect(p99, "ms, p99").toBeLessThan(bounds.p99Ms * slowness);
   expect(slowest, "ms, slowest answer").toBeLessThan(bounds.slowestMs * slowness);
 };
@@ -235,33 +244,45 @@ const expectWithin = (seen: Seen, bounds: typeof BOUNDS) => {
 test(`while ${HISTORY} checkpoints are indexed, every caller is answered in time`, () => {
   tally({ "times as slow as a quiet machine": Number(slowness.toFixed(1)) });
   expect(slowness, "times as slow without an attack").toBeLessThan(SLOWEST_QUIET);
-  expectWithin(whileIndexing, BOUNDS_OF_INDEXING);
+  expectServed(whileIndexing, BOUNDS_OF_INDEXING);
+  expectInTime(whileIndexing, BOUNDS_OF_INDEXING);
 });
 
-test.each(Object.entries(ATTACKS))("%s hold up no other caller", async (_, attack) => {
+/** What other callers see of one attack, and how often it got which answer. */
+const seenUnder = async (attack: Attack) => {
   const { port, attackersKey: key, variables } = service;
   const workerData: Order = { attack, port, key, variables, forMs: ROUND_MS };
-  const attackers: Record<string, number> = {};
-  let [reached, served] = [0, 0];
+  const answered = new Map<string, number>();
   const seen = await seenDuring(async () => {
     for (const _round of rounds(1)) {
       const worker = new Worker(new URL("./attackers.ts", import.meta.url), { workerData });
       const [answers]: ReadonlyMap<string, number>[] = await once(worker, "message");
-      for (const [answer, count] of answers ?? []) {
-        const what = `times ${answer} to the attackers`;
-        attackers[what] = (attackers[what] ?? 0) + count;
-        reached += count;
-        if (answer === "200") served += count;
-      }
+      for (const [answer, count] of answers ?? [])
+        answered.set(answer, (answered.get(answer) ?? 0) + count);
     }
   });
-  const behind = Math.max(...seen.answers.map((answer) => answer.behind));
-  tally({ ...attackers, "checkpoints behind at most": behind });
-  expect(behind, "checkpoints behind").toBeLessThanOrEqual(CHECKPOINTS_BEHIND * slowness);
-  expect(reached, "requests of the attackers").toBeGreaterThan(0);
+  return { seen, answered };
+};
+
+test.each(Object.entries(ATTACKS))("%s hold up no other caller", async (_, attack) => {
   const hangsUp = attack.kind === "queries" && attack.hangUpAfterMs !== undefined;
-  // Otherwise only refusals were measured.
-  if (attack.kind === "queries" && !hangsUp)
-    expect(served, "answers to the attackers").toBeGreaterThan(0);
-  expectWithin(seen, hangsUp ? BOUNDS_OF_HANGING_UP : BOUNDS);
+  const bounds = hangsUp ? BOUNDS_OF_HANGING_UP : BOUNDS;
+  for (let round = 1; ; round += 1) {
+    const { seen, answered } = await seenUnder(attack);
+    const behind = Math.max(...seen.answers.map((answer) => answer.behind));
+    const times = ([answer, n]: [string, number]) => [`times ${answer} to the attackers`, n];
+    tally(Object.fromEntries([...answered].map(times)));
+    tally({ "checkpoints behind at most": behind });
+    const reached = [...answered.values()].reduce((sum, n) => sum + n, 0);
+    expect(reached, "requests of the attackers").toBeGreaterThan(0);
+    // Otherwise only refusals were measured.
+    if (attack.kind === "queries" && !hangsUp)
+      expect(answered.get("200") ?? 0, "answers to the attackers").toBeGreaterThan(0);
+    expectServed(seen, bounds);
+    const isHeldUp = behind > CHECKPOINTS_BEHIND * slowness || !isInTime(seen, bounds);
+    if (isHeldUp && round < ATTACK_ROUNDS) continue;
+    expect(behind, "checkpoints behind").toBeLessThanOrEqual(CHECKPOINTS_BEHIND * slowness);
+    expectInTime(seen, bounds);
+    return;
+  }
 });
