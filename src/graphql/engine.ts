@@ -202,7 +202,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
           const wanted = highest(scope.minCheckpoint ?? -1n, plain?.plan?.minCheckpoint ?? -1n);
           if (wanted >= 0n) {
             try {
-              await sources.reach?.(wanted, signal);
+              await sources.reach?.(wanted, scope);
             } catch (error) {
               if (!(error instanceof NotYetIndexedError)) throw error;
               return notYet(error, contentType, scope);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BookError, createBook } from "../../client/browser.ts";
+import { createReach } from "../../src/projections/reach.ts";
 import { type Api, startApi } from "./api.ts";
 import { ledgerOf, type SmallLedger } from "./small-ledger.ts";
 
@@ -73,6 +74,22 @@ test("the client's minCheckpoint waits in single reads and in lists, and what is
     .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(BookError);
   expect(refused).toMatchObject({ code: "NOT_YET_INDEXED", remedy: "retry" });
+});
+
+test("waiting requests of one caller are bounded, and take no other caller's place", async () => {
+  const reach = createReach(api.database, { waitMs: 10_000 });
+  const next = (await ledger.advance()) + 1n;
+  const outcomes = Array.from({ length: 200 }, () =>
+    reach(next, { key: "one" }).then(
+      () => "reached",
+      ({ message }: Error) => message,
+    ),
+  );
+  expect(await Promise.race(outcomes)).toContain(`checkpoint ${next} is not indexed yet`);
+  const other = reach(next, { key: "other" });
+  await ledger.advance();
+  await other;
+  expect((await Promise.all(outcomes)).filter((one) => one === "reached")).toHaveLength(32);
 });
 
 test("an X-Min-Checkpoint that is no checkpoint is refused with what it must be", async () => {
