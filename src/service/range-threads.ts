@@ -11,8 +11,10 @@ const answer = z.union([
   z.object({ id: z.number(), error: z.object({ name: z.string(), message: z.string() }) }),
 ]) satisfies z.ZodType<RangeAnswer>;
 
+type Result = Awaited<ReturnType<RangeReader>>;
+
 type Pending = {
-  readonly resolve: (result: { readonly content: Uint8Array; readonly rawBytes: number }) => void;
+  readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
 };
 
@@ -47,28 +49,23 @@ export const startRangeThreads = (count: number, onLost: (error: Error) => void)
     return { thread, pending };
   });
   return {
-    read: (range, packages, signal) =>
-      new Promise((resolve, reject) => {
-        const [first, ...others] = threads;
-        if (first === undefined) throw new Error("no thread reads ranges");
-        const { thread, pending } = others.reduce(
-          (least, each) => (each.pending.size < least.pending.size ? each : least),
-          first,
-        );
-        orders += 1;
-        const id = orders;
-        pending.set(id, { resolve, reject });
-        const order: RangeOrder = { id, range, packages };
-        thread.postMessage(order);
-        signal.addEventListener(
-          "abort",
-          () => {
-            const abort: RangeOrder = { id, abort: true };
-            thread.postMessage(abort);
-          },
-          { once: true },
-        );
-      }),
+    read: async (range, packages, signal) => {
+      const [first, ...others] = threads;
+      if (first === undefined) throw new Error("no thread reads ranges");
+      const { thread, pending } = others.reduce(
+        (least, each) => (each.pending.size < least.pending.size ? each : least),
+        first,
+      );
+      orders += 1;
+      const id = orders;
+      const { promise, ...settling } = Promise.withResolvers<Result>();
+      pending.set(id, settling);
+      const give = (order: RangeOrder) => thread.postMessage(order);
+      give({ id, range, packages });
+      const abort = () => give({ id, abort: true });
+      signal.addEventListener("abort", abort);
+      return promise.finally(() => signal.removeEventListener("abort", abort));
+    },
     [Symbol.asyncDispose]: async () => {
       ended = true;
       await Promise.all(threads.map(({ thread }) => thread.terminate()));
