@@ -64,6 +64,9 @@ class RangeRefusedError extends Error {
   override readonly name = "RangeRefusedError";
 }
 
+/** Wake-ups after which the due range is late, a minute: its worker's source may wait for a checkpoint without end. */
+const LATE_AFTER_LOOKS = 12;
+
 /** Failures of one range after which the reader reports it. */
 const MOST_FAILURES = 3;
 
@@ -83,19 +86,20 @@ export const joinRanges = (joining: Joining): Guide => {
     database.listen(RANGE_CHANNEL, () => changed.wake(), during.signal);
     rateAt ??= paceFrom(next, performance.now());
     const show = progressOf(from, { last, rateAt });
-    let wokenMs = Number.NEGATIVE_INFINITY;
+    let [wokenMs, looks] = [Number.NEGATIVE_INFINITY, 0];
     for (let due = next; due <= last; ) {
       signal.throwIfAborted();
       const mark = changed.mark();
       const planned = await plan(on, { due, last }, joining);
       if (planned || performance.now() - wokenMs > joining.wakeEveryMs) {
-        await wake(database.sql, joining);
+        await wake(database.sql, joining, { due, times: Math.floor(looks / LATE_AFTER_LOOKS) });
         await show(due);
         wokenMs = performance.now();
+        looks += 1;
       }
       const joined = await joiner.join(due);
       if (joined === null) await changed.since(mark, joining.wakeEveryMs, signal);
-      else due = joined + 1n;
+      else [due, looks] = [joined + 1n, 0];
     }
   };
 };
@@ -120,9 +124,22 @@ const plan = async (
     return ranges.length > 0;
   });
 
-const wake = async (sql: Sql, { queue, ahead }: Joining): Promise<void> => {
+/**
+ * Names ranges without a result to workers.
+ * @param times how often the due one was late: each time another worker gets it, too
+ */
+const wake = async (
+  sql: Sql,
+  { queue, ahead }: Joining,
+  { due, times }: { readonly due: bigint; readonly times: number },
+): Promise<void> => {
   const unread = await unreadRanges(sql, ahead);
-  await queue.add(unread.map(({ first }): Wake => ({ id: `range-${first}`, lane: first })));
+  await queue.add(
+    unread.map(({ first }): Wake => {
+      const again = first === due && times > 0 ? `-${times}` : "";
+      return { id: `range-${first}${again}`, lane: first };
+    }),
+  );
 };
 
 /** Appends the range that begins with a checkpoint; its last one, or null while it was not read. */
@@ -139,7 +156,7 @@ const createJoiner = (from: GuideFrom, signal: AbortSignal): Joiner => {
     return prove(read, refetches, signal);
   };
 
-  /** The log's first range follows nothing, and without signatures only our own source tells its chain. */
+  /** The log's first range follows nothing: only our own source tells its chain. */
   const assertBegins = async ({ first, blocks }: ReadRange["batch"]): Promise<void> => {
     const digest = markIn(blocks, first)?.digest;
     for await (const raw of source.checkpoints({ first, last: first }, signal)) {
@@ -164,8 +181,8 @@ const createJoiner = (from: GuideFrom, signal: AbortSignal): Joiner => {
     if (lacking !== undefined) {
       throw new RangeRefusedError(`it was read without package ${lacking}, which joined before it`);
     }
-    if (last === null && level !== "signatures") await assertBegins(batch);
-    if (last !== null && previousDigest !== last.digest) {
+    if (last === null) await assertBegins(batch);
+    else if (previousDigest !== last.digest) {
       throw new RangeRefusedError(
         `it follows a checkpoint of digest ${previousDigest ?? "none"}, but checkpoint ${batch.first - 1n} has ${last.digest}`,
       );

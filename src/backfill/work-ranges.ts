@@ -6,8 +6,7 @@ import { hostname } from "node:os";
 import type { Database } from "../database/connect.ts";
 import type { Queues } from "../lanes/queues.ts";
 import { readHighWater } from "../log/high-water.ts";
-import { type CheckpointSpan, failRange, keepRange, unreadRange } from "../log/ranges.ts";
-import { onlyPlaces } from "../values/place.ts";
+import { type CheckpointSpan, failRange, keepRange, takeRange } from "../log/ranges.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { BACKFILL_QUEUE } from "./join-ranges.ts";
 
@@ -39,9 +38,9 @@ export const workRanges = ({ database, queues, ...working }: Working) => {
   const { sql } = database;
   const worker = workerName();
   const run = async (first: bigint, signal: AbortSignal): Promise<void> => {
-    const range = await unreadRange(sql, first);
     const log = await readHighWater(sql);
-    if (range === null || log === undefined) return;
+    const range = log && (await takeRange(sql, first, worker));
+    if (log === undefined || !range) return;
     try {
       const result = await working.read(range, log.packages, signal);
       await keepRange(sql, range, { ...result, worker });
@@ -51,8 +50,7 @@ export const workRanges = ({ database, queues, ...working }: Working) => {
       const error = errorOf(thrown);
       working.onFailed(range, error);
       // Without the database the row stays as it is, and the range is named again.
-      // An address may hold a provider's key.
-      const reason = onlyPlaces(`${error.name}: ${error.message}`);
+      const reason = `${error.name}: ${error.message}`;
       await failRange(sql, first, { reason, worker }).catch(() => undefined);
     }
   };

@@ -5,6 +5,7 @@
 import { bigints } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import type { BackfillRanges } from "../values/bulk-progress.ts";
+import { onlyPlaces } from "../values/place.ts";
 
 /** Checkpoints, bounds included. */
 export type CheckpointSpan = { readonly first: bigint; readonly last: bigint };
@@ -66,11 +67,16 @@ export const plannedUpTo = async (
   return row ?? { count: 0, last: null };
 };
 
-/** A range to read; null when it is in the log, or was read. */
-export const unreadRange = async (sql: Sql, first: bigint): Promise<CheckpointSpan | null> => {
+/** Notes that a worker reads a range, and returns it; null when it is in the log, or was read. */
+export const takeRange = async (
+  sql: Sql,
+  first: bigint,
+  worker: string,
+): Promise<CheckpointSpan | null> => {
   const [row] = await sql<{ first: bigint; last: bigint }[]>`
-    select first_checkpoint as first, last_checkpoint as last
-    from backfill_ranges where first_checkpoint = ${first} and content is null`;
+    update backfill_ranges set worker = ${worker}, changed_at = clock_timestamp()
+    where first_checkpoint = ${first} and content is null
+    returning first_checkpoint as first, last_checkpoint as last`;
   return row ?? null;
 };
 
@@ -91,7 +97,8 @@ export const keepRange = async (
 };
 
 /**
- * Notes why a range could not be read, and by which worker, or removes a result that cannot be used.
+ * Notes why a range could not be read, and by which worker, or removes a result that cannot be used. `/health` shows
+ * the reason: of addresses, which may hold a provider's key, only places are kept.
  * @param worker which failed to read it: what another one has read meanwhile stays; null: the result is at fault
  */
 export const failRange = async (
@@ -104,7 +111,7 @@ export const failRange = async (
       update backfill_ranges
       set content = null, raw_bytes = null, worker = coalesce(${worker}, worker),
           failures = failures + 1, changed_at = clock_timestamp(),
-          failure = left(${reason}, 500) || coalesce(' (read by ' || coalesce(${worker}, worker) || ')', '')
+          failure = left(${onlyPlaces(reason)}, 500) || coalesce(' (read by ' || coalesce(${worker}, worker) || ')', '')
       where first_checkpoint = ${first} and (content is null or ${worker}::text is null)
       returning first_checkpoint)
     select pg_notify(${RANGE_CHANNEL}, first_checkpoint::text) from failed`;
@@ -133,15 +140,16 @@ export const rangeAt = async (
   return row ?? null;
 };
 
-/** Null when no backfill is under way. */
+/** Null when no backfill is under way, or another reader has passed what it left. */
 export const rangesAhead = async (sql: Sql): Promise<BackfillRanges | null> => {
   const [row] = await sql<BackfillRanges[]>`
     select (count(*) - count(content))::int4 as "waitingRanges", count(content)::int4 as "readRanges",
            count(distinct worker) filter (
-             where content is not null and changed_at > clock_timestamp() - interval '1 minute')::int4 as workers,
+             where changed_at > clock_timestamp() - interval '1 minute')::int4 as workers,
            count(*) filter (where failures > 0 and content is null)::int4 as "failedRanges",
            (array_agg('checkpoint ' || first_checkpoint || ': ' || failure order by first_checkpoint)
              filter (where failures > 0 and content is null))[1] as failure
-    from backfill_ranges`;
+    from backfill_ranges
+    where last_checkpoint >= (select next_checkpoint from log_high_water)`;
   return row === undefined || row.waitingRanges + row.readRanges === 0 ? null : row;
 };

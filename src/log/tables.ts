@@ -264,12 +264,12 @@ export const backfillRanges = pgTable("backfill_ranges", {
   content: bytea("content"),
   /** Bytes of its checkpoints; null with `content`. */
   rawBytes: int8("raw_bytes"),
-  /** Worker that read it, or failed last, as HOST:PID; null before. */
+  /** Worker that took it last, as HOST:PID; null before. */
   worker: text("worker"),
   /** Failed and refused readings, and the last one's reason. */
   failures: integer("failures").notNull().default(0),
   failure: text("failure"),
-  /** Time of the last result or failure. */
+  /** When a worker last took it, read it or failed. */
   changedAt: at("changed_at"),
 });
 

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { RangeReader } from "../../src/backfill/work-ranges.ts";
 import { readHighWater } from "../../src/log/high-water.ts";
 import { proofOf } from "../../src/log/proofs.ts";
-import { rangesAhead } from "../../src/log/ranges.ts";
+import { planRanges, rangesAhead } from "../../src/log/ranges.ts";
+import { until } from "../lanes/until.ts";
 import { contentsOf, rowsOfLog } from "../log/contents.ts";
 import { divideFacts } from "../log/facts-partitions.ts";
 import { freshDatabase } from "../postgres.ts";
@@ -27,6 +28,39 @@ test("ranges read by two workers join to the log that one reader makes, signatur
   expect(one.ranges.length + other.ranges.length).toBeGreaterThanOrEqual(CHECKPOINTS / 16);
   expect([one.ranges.length > 0, other.ranges.length > 0]).toEqual([true, true]);
   expect(await rangesAhead(divided.sql)).toBeNull();
+});
+
+test("a worker counts while it reads, and a range that it holds without end is read by another", async () => {
+  await using ledger = await divideLedger(64);
+  await using divided = await freshDatabase({ max: 8 });
+  const held: bigint[] = [];
+  // As one whose store lacks the newest checkpoints and waits for them.
+  await using _waiting = ledger.work(divided, {
+    read: ({ first }, _, signal) => {
+      held.push(first);
+      return new Promise((_done, reject) => signal.addEventListener("abort", reject));
+    },
+  });
+  const joining = ledger.join(divided);
+  await until(
+    "two ranges in its hands",
+    () => rangesAhead(divided.sql),
+    (ranges) => held.length === 2 && ranges?.workers === 1,
+  );
+  await using other = ledger.work(divided);
+  await joining;
+  expect(other.ranges).toEqual(expect.arrayContaining(held));
+}, 60_000);
+
+test("ranges of an abandoned backfill are not shown once another reader has passed them", async () => {
+  await using ledger = await divideLedger(32);
+  await using database = await freshDatabase();
+  const { sql } = database;
+  await planRanges(sql, [{ first: 16n, last: 31n }]);
+  await ledger.readLog(database, { last: 20n });
+  expect(await rangesAhead(sql)).toMatchObject({ waitingRanges: 1 });
+  await ledger.readLog(database);
+  expect(await rangesAhead(sql)).toBeNull();
 });
 
 test("a worker that checks less than the process that appends is refused, and the message names the setting", async () => {

@@ -57,19 +57,26 @@ test.each(Object.entries(UNTRUE))(
   60_000,
 );
 
-test("an empty log takes nothing from workers that read another ledger, without signatures either", async () => {
-  await using ledger = await divideLedger(48);
-  await using other = await divideLedger(48, 8);
-  await using divided = await freshDatabase({ max: 8 });
-  await using _worker = other.work(divided, { level: "links" });
-  const joining = ledger.join(divided, {
-    read: readerAt("links"),
-    verification: { level: "links" },
-    retryForMs: 0,
-  });
-  await expect(joining).rejects.toThrow(/checkpoint 0 has digest .* LEDGER_SOURCE of this process/);
-  expect((await readHighWater(divided.sql))?.last).toBeNull();
-}, 60_000);
+test.each(["links", "signatures"] as const)(
+  "an empty log takes nothing from workers that read another ledger, and says so, with VERIFY=%s",
+  async (level) => {
+    await using ledger = await divideLedger(48);
+    await using other = await divideLedger(48, 8);
+    await using divided = await freshDatabase({ max: 8 });
+    await using _worker = other.work(divided, { level });
+    const { committee } = ledger;
+    const joining = ledger.join(divided, {
+      read: readerAt(level),
+      verification: { level, trust: async () => ({ committee }) },
+      retryForMs: 0,
+    });
+    await expect(joining).rejects.toThrow(
+      /checkpoint 0 has digest .* LEDGER_SOURCE of this process/,
+    );
+    expect((await readHighWater(divided.sql))?.last).toBeNull();
+  },
+  60_000,
+);
 
 test("a worker that fails late leaves what another one has read", async () => {
   await using database = await freshDatabase();
@@ -83,5 +90,16 @@ test("a worker that fails late leaves what another one has read", async () => {
     failures: 1,
     failure: "slow (read by one)",
     content,
+  });
+});
+
+test("the reason of a failed range, which /health shows, keeps no key of an address", async () => {
+  await using database = await freshDatabase();
+  const { sql } = database;
+  await planRanges(sql, [{ first: 0n, last: 9n }]);
+  const reason = "CertificateError: https://node.example/v1/KEY?token=KEY does not have it";
+  await failRange(sql, 0n, { reason, worker: null });
+  expect(await rangeAt(sql, 0n)).toMatchObject({
+    failure: "CertificateError: https://node.example does not have it",
   });
 });
