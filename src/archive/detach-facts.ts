@@ -5,8 +5,10 @@
  * `log_has` (log/facts-archived.ts).
  */
 import { getTableName } from "drizzle-orm";
+import postgres from "postgres";
 import { recordAct } from "../audit/sequence/acts.ts";
 import { logRange } from "../audit/verify/blocks-and-packages.ts";
+import { type Blocker, lockingBriefly } from "../database/brief-locks.ts";
 import { texts } from "../database/column-arrays.ts";
 import type { Session, Sql } from "../database/connect.ts";
 import { REPLAY_SCHEMAS } from "../database/work-schemas.ts";
@@ -16,7 +18,6 @@ import { type Partition, partitionsOf } from "../log/partitions.ts";
 import { SECOND } from "../log/second-log.ts";
 import { logArchived, logChain, logFacts, logHighWater } from "../log/tables.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { type Blocker, exchanging } from "../pipelines/replay/tables.ts";
 import { firstHeld, heldIn } from "../projections/held-coins.ts";
 import {
   ArchiveRefusedError,
@@ -62,7 +63,7 @@ export const detachFacts = async (detaching: Detaching): Promise<Detached> => {
   }
   await assertChained(on.sql, folder, ends);
   const names = [...LOCKED, ...due.map(({ name }) => name)];
-  return await exchanging({ on, names, signal, onBlocked }, async ({ sql }) => {
+  return await lockingBriefly({ on, names, signal, onBlocked }, async ({ sql }) => {
     // Readers in an older snapshot have locked one of them before their first statement.
     await sql.unsafe(
       `lock table ${LOCKED.map((name) => `public.${name}`).join(", ")} in access exclusive mode`,
@@ -90,6 +91,9 @@ export const detachFacts = async (detaching: Detaching): Promise<Detached> => {
 
 const FACTS = getTableName(logFacts);
 
+/** `dependent_objects_still_exist`: what others made on a partition. */
+const DEPENDED_ON = "2BP01";
+
 /** In the order in which readers and writers of the log lock them. */
 const LOCKED: readonly string[] = [
   ...ledgerPipelines.map(({ watermark }) => getTableName(watermark)),
@@ -98,7 +102,10 @@ const LOCKED: readonly string[] = [
   FACTS,
 ];
 
-/** Exchanges a partition for an empty one with the same key, triggers and rights. */
+/**
+ * Exchanges a partition for an empty one with the same key, triggers and rights.
+ * @throws ArchiveRefusedError (stop) where a view needs it
+ */
 const emptyPartition = async (
   sql: Sql,
   name: string,
@@ -106,10 +113,16 @@ const emptyPartition = async (
   before: bigint,
 ): Promise<void> => {
   const facts = `public.${FACTS}`;
-  await sql.unsafe(`
+  const exchange = `
     alter table ${facts} detach partition ${name};
     drop table ${name};
-    create table ${name} (like ${facts} including defaults including storage)`);
+    create table ${name} (like ${facts} including defaults including storage)`;
+  await sql.unsafe(exchange).catch((error: unknown) => {
+    if (!(error instanceof postgres.PostgresError && error.code === DEPENDED_ON)) throw error;
+    throw new ArchiveRefusedError(
+      `${error.message}: ${error.detail?.replaceAll("\n", "; ")}; drop it, and make it again on ${facts}`,
+    );
+  });
   const statements = await sql<{ text: string }[]>`
     select replace(pg_get_triggerdef(oid), ${` ON ${facts} `}, ${` ON ${name} `}) as text from pg_trigger
     where tgrelid = ${facts}::regclass and not tgisinternal

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { attachFacts } from "../archive/attach-facts.ts";
 import { detachFacts } from "../archive/detach-facts.ts";
 import { lockExports } from "../archive/export-lock.ts";
-import { blockersInWords } from "../pipelines/replay/tables.ts";
+import { blockersInWords } from "../database/brief-locks.ts";
 import { jsonOption, progress } from "./archive-output.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";

@@ -12,6 +12,7 @@ import {
   correctRoots,
   type WrongRoot,
 } from "../audit/sequence/root-corrections.ts";
+import { blockersInWords } from "../database/brief-locks.ts";
 import type { Sql } from "../database/connect.ts";
 import { REPLAY_SCHEMA } from "../database/work-schemas.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
@@ -20,7 +21,6 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
 import { type Comparison, type ReplayProgress, replay } from "../pipelines/replay/replay.ts";
 import {
-  blockersInWords,
   dropTables,
   groupOf,
   leftOnFormer,

@@ -2,14 +2,17 @@
  * Prepares the table of facts to become the first partition (drizzle/0032_partitions.sql): a validated constraint on its
  * checkpoints is what spares Postgres a scan under an exclusive lock.
  */
+import { type Blocker, LOCK_TIMEOUT_MS, lockingBriefly } from "./brief-locks.ts";
 import type { Database, Sql } from "./connect.ts";
 
 /** Advisory lock for migrating; an arbitrary constant. */
 const MIGRATION_LOCK = 6_204_117_233_551n;
 
-/** Until the end of the transaction. */
+/** Until the end of a transaction of `lockingBriefly`: another migration may take as long as it needs. */
 export const lockMigrations = async (sql: Sql): Promise<void> => {
+  await sql`set local lock_timeout = 0`;
   await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+  await sql.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
 };
 
 /**
@@ -17,8 +20,12 @@ export const lockMigrations = async (sql: Sql): Promise<void> => {
  * a month beyond the log's end at the least: a version before keeps appending meanwhile. Does nothing for another role
  * than the owner, without the table, and where it was done.
  */
-export const boundFacts = async (database: Database): Promise<void> => {
-  const isBound = await database.transaction(async ({ sql }) => {
+export const boundFacts = async (
+  database: Database,
+  onBlocked: (blockers: readonly Blocker[]) => void,
+): Promise<void> => {
+  const names = ["log_facts"];
+  const isBound = await lockingBriefly({ on: database, names, onBlocked }, async ({ sql }) => {
     await lockMigrations(sql);
     const [facts] = await sql<{ bound: boolean }[]>`
       select exists (

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
 import { boundFacts, lockMigrations } from "./bound-facts.ts";
+import { type Blocker, lockingBriefly } from "./brief-locks.ts";
 import type { Database, Sql } from "./connect.ts";
 import { buildAhead } from "./indexes-ahead.ts";
 import {
@@ -100,14 +101,17 @@ export class MigrationsMissingError extends Error {
 
 /**
  * Applies missing migrations in one transaction; concurrent calls take turns. What would take long under its locks, the
- * build of unique indexes and a scan of the facts, comes before it, beside the service.
+ * build of unique indexes and a scan of the facts, comes before it, beside the service. It waits for locks briefly, and
+ * begins again, until others let it.
  * @param database of the tables' owner; of any role when nothing is missing
  * @param service role to grant privileges to; the same role by default
+ * @param onBlocked called every few seconds while others keep it from its locks
  * @throws DatabaseRightsError (stop) when something is missing and the role does not own the tables
  */
 export const migrate = async (
   database: Database,
   service?: string,
+  onBlocked: (blockers: readonly Blocker[]) => void = () => {},
 ): Promise<{ readonly applied: number }> => {
   const migrations = allMigrations();
   if ((await wasMigrated(database)) && (await foreignOwner(database.sql)) === undefined) {
@@ -116,9 +120,9 @@ export const migrate = async (
       database,
       pending.flatMap((migration) => migration.sql),
     );
-    if (pending.some(({ name }) => name === PARTITIONS)) await boundFacts(database);
+    if (pending.some(({ name }) => name === PARTITIONS)) await boundFacts(database, onBlocked);
   }
-  return database.transaction(async ({ sql }) => {
+  return lockingBriefly({ on: database, names: null, onBlocked }, async ({ sql }) => {
     await refuseOldServer(sql);
     await lockMigrations(sql);
     const owner = await foreignOwner(sql);

@@ -13,6 +13,8 @@
  */
 import { createHash } from "node:crypto";
 import type { Sql } from "../database/connect.ts";
+import { highest } from "../values/bigints.ts";
+import { archivedBefore } from "./archived.ts";
 import type { LogFault } from "./chain.ts";
 import { createWriter, inOrder, START, sqlField } from "./chain-hash.ts";
 import type { ReadFact } from "./fact.ts";
@@ -160,16 +162,16 @@ const faultOf = (row: Row, before: Uint8Array, isDue: boolean): string | null =>
 
 const LINKS_PER_READ = 250;
 
-/** Checks the next inputs, a bounded number of checkpoints. */
-export const checkInputs = async (
-  sql: Sql,
-  { next }: { readonly next: bigint },
-  before: bigint,
-) => {
+/**
+ * Checks the next inputs, a bounded number of checkpoints; not those of archived facts, which can be compared once they
+ * are attached.
+ */
+export const checkInputs = async (sql: Sql, place: { readonly next: bigint }, before: bigint) => {
+  const next = highest(place.next, (await archivedBefore(sql)) ?? 0n);
   const [row] = await sql<{ checkpoint: bigint }[]>`
     select checkpoint from log_input_chain where checkpoint >= ${next} and checkpoint < ${before}
     order by checkpoint offset ${LINKS_PER_READ - 1} limit 1`;
-  const through = row?.checkpoint ?? before - 1n;
+  const through = row?.checkpoint ?? highest(next, before) - 1n;
   return {
     faults: await inputFaults(sql, next - 1n, through),
     place: { next: through + 1n },

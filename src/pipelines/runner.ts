@@ -3,6 +3,7 @@
  * another, and the reader waits for none.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { type Blocker, blockersInWords } from "../database/brief-locks.ts";
 import { type Database, databaseRemedy } from "../database/connect.ts";
 import { LOG_CHANNEL } from "../log/append.ts";
 import type { Feed } from "../log/feed.ts";
@@ -13,7 +14,6 @@ import type { HeldCoin, HeldCoins } from "../projections/held-coins.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
 import type { Pipeline } from "./pipeline.ts";
-import { type Blocker, blockersInWords } from "./replay/tables.ts";
 import { runPipeline } from "./run-pipeline.ts";
 import { initialStatus, type PipelineStatus } from "./status.ts";
 

@@ -1,6 +1,7 @@
 /** This process's database, given or embedded, migrated and connected. */
 
 import { resolve } from "node:path";
+import { blockersInWords } from "../database/brief-locks.ts";
 import { connect, type Database } from "../database/connect.ts";
 import type { PoolLoad } from "../database/connection-slots.ts";
 import {
@@ -105,7 +106,9 @@ const migrateByOwner = async (
   const ways = await waysOf(config, embedded);
   const service =
     ways.service === ways.owner ? undefined : await serviceRoleAt(ways.service, owner);
-  const { applied } = await migrate(owner, service);
+  const { applied } = await migrate(owner, service, (blockers) =>
+    logger.warn({ blockers }, blockersInWords(blockers, "the migration")),
+  );
   await markProjections(owner.sql);
   if (applied > 0) logger.info({ applied }, "migrated the database");
 };

@@ -8,6 +8,10 @@ import { attachFacts } from "../../src/archive/attach-facts.ts";
 import { detachFacts } from "../../src/archive/detach-facts.ts";
 import { exportLog } from "../../src/archive/export-log.ts";
 import { allActs } from "../../src/audit/sequence/acts.ts";
+import { createChainEntries } from "../../src/audit/sequence/chain-entries.ts";
+import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { signHead } from "../../src/audit/sequence/log-heads.ts";
+import { entriesAfter } from "../../src/audit/sequence/sequence.ts";
 import { verifyLog } from "../../src/audit/verify/verify-log.ts";
 import { rowsCheck } from "../../src/audit/watch/rows-check.ts";
 import { checkStretch } from "../../src/log/check-chain.ts";
@@ -17,10 +21,11 @@ import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { rowsOfLog } from "../log/contents.ts";
+import { alterLog } from "../log/damage.ts";
 import { divideFacts, firstFact, sayArchived } from "../log/facts-partitions.ts";
-import type { TestDatabase } from "../postgres.ts";
+import { copyOf, type TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
-import { setHeld, setWatermark } from "../projections/set-watermark.ts";
+import { setHeld, setNoneHeld, setWatermark } from "../projections/set-watermark.ts";
 import { temporaryFolder } from "../service/process.ts";
 
 let register: DemoRegister;
@@ -84,8 +89,10 @@ test("facts that were archived and attached again are the same to the byte, and 
   const checked = await verifyLog(database, { asked: false, trusted: null }, signal);
   expect(checked.faults).toEqual([]);
   for (const range of ["0 to 39", "40 to 79"]) {
-    const says = new RegExp(`^facts of checkpoints ${range}, which are archived`);
-    expect(checked.faith).toContainEqual(expect.stringMatching(says));
+    const says = new RegExp(
+      `^facts and input versions of checkpoints ${range}, which are archived`,
+    );
+    expect(checked.beyond).toContainEqual(expect.stringMatching(says));
   }
   expect(await projectedRows(database)).toEqual(register0);
 
@@ -159,7 +166,14 @@ test("facts that something still needs, and those that no archive has, are not a
   await setWatermark(database, roleChangesWatermark, mark(119n));
   await setHeld(database, roleChangesWatermark, "0x1::a::A", { from: 12n, reason: "none" });
   await expect(detach(database, 40n)).rejects.toThrow("since checkpoint 12");
+  await setNoneHeld(database, roleChangesWatermark);
+  await database.sql`create view own_view as select * from log_facts_from_0`;
+  await expect(detach(database, 40n)).rejects.toThrow(
+    "view own_view depends on table log_facts_from_0; drop it, and make it again on public.log_facts",
+  );
   expect(await partitionsOf(database.sql)).toHaveLength(4);
+  await database.sql`drop view own_view`;
+  await detach(database, 40n);
 });
 
 test("an archive that was edited, or is another log's, gives nothing back", async () => {
@@ -224,4 +238,62 @@ test("what is said of archived facts is held against the chain and the facts tha
   expect(await fault()).toBeUndefined();
   await sayArchived(database, 40, 80, "0", "hash");
   expect(await fault()).toMatch(/40 to 79 are archived, but log_facts has facts of them/);
+});
+
+const faultsOf = async (database: TestDatabase) => {
+  const { faults } = await verifyLog(database, { asked: false, trusted: null }, signal, 1_000);
+  return faults.map(({ what }) => what);
+};
+
+test("verify --log names archived facts without an operator's act, and an act without its rows", async () => {
+  await using copy = await register.copy();
+  await detach(copy.database, 40n);
+  await detach(copy.database, 80n);
+  expect(await faultsOf(copy.database)).toEqual([]);
+  for (const [alter, says] of [
+    ["delete from operator_acts where number = 2", /row \d+ of log_archived says that .* 40 to 79/],
+    ["delete from log_archived where first_checkpoint = 40", /rows of act 2 .*archive detach/],
+    ["update log_archived set root = 'x' where first_checkpoint = 0", /rows of act 1 .*detach/],
+    ["update log_archived set event = 'x' where first_checkpoint = 40", /rows of act 2 .*detach/],
+  ] as const) {
+    await using altered = await copyOf(copy.database);
+    await alterLog(altered, alter);
+    expect(await faultsOf(altered), alter).toContainEqual(expect.stringMatching(says));
+  }
+  await attach(copy.database);
+  expect(await faultsOf(copy.database)).toEqual([]);
+  await alterLog(copy.database, "delete from log_archived where event = 'attached'");
+  expect(await faultsOf(copy.database)).toContainEqual(
+    expect.stringMatching(/rows of act 3 .*archive attach/),
+  );
+});
+
+test("the log's ends are signed also where those of archived facts never were", async () => {
+  await using copy = await register.copy();
+  const { database } = copy;
+  await detach(database, 80n);
+  const key = await openDeploymentKey(database, Buffer.from(masterKey, "base64"));
+  const entries = createChainEntries(key);
+  while (!(await entries.next(database)).ended);
+  expect(await database.transaction(({ sql }) => signHead(sql, key))).toMatchObject({
+    keyId: key.keyId,
+  });
+  const kinds = (await entriesAfter({ sql: database.sql }, -1n, 100)).map(({ kind }) => kind);
+  expect(kinds).toEqual(["key", "blocks", "inputs", "head"]);
+  expect(await faultsOf(database)).toEqual([]);
+  await attach(database);
+  expect(await faultsOf(database)).toEqual([]);
+});
+
+test("facts archived during a check of all rows end it, and its tables are dropped", async () => {
+  await using copy = await register.copy();
+  const { database } = copy;
+  const check = rowsCheck(0);
+  await check.next(database);
+  const folded = () =>
+    database.sql`select from pg_class where relnamespace = 'holderbook_folded'::regnamespace`;
+  expect((await folded()).length).toBeGreaterThan(0);
+  await detach(database, 40n);
+  expect(await check.next(database)).toEqual({ ended: true });
+  expect(await folded()).toEqual([]);
 });

@@ -592,6 +592,17 @@ const OF_LOG: readonly Tampering[] = [
   ),
   alone(
     log(
+      "log_archived",
+      "facts deleted and said to be archived, in a row that fits the chain, without an operator's act",
+      `insert into log_archived (event, first_checkpoint, before_checkpoint, facts, hash, root)
+       select 'archived', 0, 50, facts_total, hash, 'x'
+       from log_checkpoints join log_chain using (checkpoint) where checkpoint < 50 order by checkpoint desc limit 1;
+       delete from log_facts where checkpoint < 50`,
+      /row 1 of log_archived says that checkpoints 0 to 49 were archived, but no act in operator_acts does/,
+    ),
+  ),
+  alone(
+    log(
       "log_guided",
       "a range that was read whole, said to have been read guided",
       "insert into log_guided values (61, 119)",
@@ -741,6 +752,20 @@ const OF_NAMES: readonly Tampering[] = [
     `create function public.convert_to(text, text) returns bytea language sql immutable
        as 'select pg_catalog.convert_to($1, ''UTF8'')'`,
     /convert_to\(text,text\) in the schema public takes the place of/,
+  ),
+  log(
+    "log_facts",
+    "an altered fact, and a function that says that all facts are archived",
+    `update log_facts set sender = 'x' where ${some("log_facts", "checkpoint")};
+     create or replace function log_archived_before() returns bigint language sql stable
+       as 'select next_checkpoint from public.log_high_water'`,
+    /the function log_archived_before\(\) is not as this version made it/,
+  ),
+  log(
+    "log_facts",
+    "a function that matches better than the one that says whether facts are archived",
+    "create function log_has(from_checkpoint integer) returns boolean language sql stable as 'select true'",
+    /the function log_has\(from_checkpoint integer\) is not as this version made it/,
   ),
   log(
     "log_blocks",

@@ -17,7 +17,28 @@ const UNGUARDED: Readonly<Record<string, string>> = {
   "log/second-log.ts": "asks before it makes the second log",
 };
 
-const READS = /(?:from|join) log_facts\b/g;
+const NAMES = [
+  String.raw`log_facts\b`,
+  String.raw`"log_facts"`,
+  String.raw`\$\{(?:sql\()?(?:FACTS|getTableName\((?:\w+\.)?logFacts\))`,
+];
+const READS = new RegExp(
+  String.raw`(?:from|join)\s+(?:only\s+)?(?:public\.)?(?:${NAMES.join("|")})|\.from\((?:\w+\.)?logFacts\)`,
+  "gi",
+);
+
+test.each([
+  "select from log_facts where",
+  "select from public.log_facts where",
+  "join only\n  public.log_facts f",
+  'select from "log_facts" where',
+  `select from \${FACTS} where`,
+  `select from \${sql(FACTS)} where`,
+  `select from \${sql(getTableName(logFacts))} where`,
+  "db.select().from(logFacts).where",
+])("a statement that names the facts so is looked at: %s", (text) => {
+  expect([...text.matchAll(READS)]).toHaveLength(1);
+});
 
 test("every statement that reads facts asks in its condition whether they were archived", () => {
   const found: string[] = [];
@@ -25,7 +46,7 @@ test("every statement that reads facts asks in its condition whether they were a
     const text = readFileSync(join(root, file), "utf8");
     for (const { index } of text.matchAll(READS)) {
       // Up to the end of the statement.
-      const [statement = ""] = text.slice(index).split("`");
+      const [statement = ""] = text.slice(index).split(/[`;]/);
       if (!statement.includes("public.log_has(")) found.push(file);
     }
   }

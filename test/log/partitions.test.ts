@@ -5,6 +5,7 @@ import { checkStretch } from "../../src/log/check-chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { partitionsOf } from "../../src/log/partitions.ts";
 import { exchangeLogs, prepareSecondLog, secondLogSettings } from "../../src/log/second-log.ts";
+import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually } from "../service/process.ts";
 import { contentsOf, rowsOfLog } from "./contents.ts";
@@ -104,6 +105,40 @@ test("a migration that was ended after the bound was validated goes on with that
     alter table log_facts add constraint log_facts_end check (checkpoint < 70000000) not valid`;
   await migrate(database);
   expect((await partitionsOf(database.sql))[0]?.before).toBe(7n * MONTH);
+});
+
+test.each([
+  ["the bound of the facts", ""],
+  [
+    "their move into a partition",
+    "alter table log_facts add constraint log_facts_end check (checkpoint < 20000000)",
+  ],
+])("%s waits for a long reader without holding up others, and names it", async (_, bound) => {
+  await using database = await freshDatabase();
+  const log = await openLog(database, { ...identity, firstCheckpoint: 0n });
+  await log.append(filled(0n, 9n, 1), []);
+  await undividedFacts(database);
+  await database.sql.unsafe(bound);
+  await using long = await database.session();
+  await long.sql.unsafe("begin; lock table log_facts in access share mode").simple();
+  const [own] = await long.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  const blocking = new Set<number>();
+  const migrating = migrate(database, undefined, (blockers) => {
+    for (const { pid } of blockers) blocking.add(pid);
+  });
+  const waits = () => database.sql<{ waits: boolean }[]>`
+    select exists (select from pg_locks where mode = 'AccessExclusiveLock' and not granted
+      and relation = 'log_facts'::regclass) as waits`;
+  for (let read = 0; read < 3; read += 1) {
+    await until("the migration to wait for the reader", waits, ([row]) => row?.waits === true);
+    // With a lock that is waited for to the end, these would not return before the long reader ends.
+    await database.sql`select count(*) from log_facts`;
+    await database.sql`insert into log_facts select * from log_facts where false`;
+  }
+  expect([...blocking]).toContain(own?.pid);
+  await long.sql`commit`;
+  await migrating;
+  expect(await firstOnes(database)).toEqual([0n, 2n * MONTH]);
 });
 
 test("a second log has partitions of its own, which take the place of the former ones", async () => {

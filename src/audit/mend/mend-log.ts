@@ -5,6 +5,7 @@
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import { type Blocker, lockingBriefly } from "../../database/brief-locks.ts";
 import type { Session, Sql, Tx } from "../../database/connect.ts";
 import type { Row } from "../../database/table-rows.ts";
 import type { ReadCheckpoint } from "../../ledger/reading/read.ts";
@@ -26,7 +27,7 @@ import {
   logPackages,
 } from "../../log/tables.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
-import { type Blocker, discardRun, exchanging } from "../../pipelines/replay/tables.ts";
+import { discardRun } from "../../pipelines/replay/tables.ts";
 import { recordAct } from "../sequence/acts.ts";
 import { asLogged } from "../verify/as-logged.ts";
 import { type LogRange, logRange } from "../verify/blocks-and-packages.ts";
@@ -119,7 +120,7 @@ export const mendLog = async (mending: Mending): Promise<readonly Change[]> => {
     for (const one of read) reads.set(one.mark.sequence, one);
   }
   const names = ["log_high_water", ...MENDED.map(getTableName)];
-  return await exchanging({ on, names, signal, onBlocked }, (tx) =>
+  return await lockingBriefly({ on, names, signal, onBlocked }, (tx) =>
     mendIn(tx, mending, { rowsAt, regions, reads }),
   );
 };

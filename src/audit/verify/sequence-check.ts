@@ -26,6 +26,7 @@ import {
   textIn,
 } from "../sequence/sequence.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
+import { archiveActFault } from "./archive-acts.ts";
 
 const PAGE = 1_000;
 
@@ -82,7 +83,7 @@ export async function* checkSequence(on: Reading): Stretches {
     const what = `ends with number ${entries - 1n}, but log_sequence_head says ${next - 1n}: its end was deleted or exchanged`;
     return yield [faultOf(`the sequence ${what}`)];
   }
-  const act = await actFault(on.sql);
+  const act = (await actFault(on.sql)) ?? (await archiveActFault(on.sql));
   const faults = act === null ? [] : [act];
   if (next === 0n) return yield faults.map(faultOf);
   const correction = await correctionFault(on);

@@ -47,7 +47,7 @@ export type VerifiedLog = {
   readonly notShown: readonly string[];
   /** Claims that only a source can show. */
   readonly faith: readonly string[];
-  /** Claims that nothing can show. */
+  /** Claims that neither the database nor a source can show. */
   readonly beyond: readonly string[];
 };
 
@@ -119,8 +119,8 @@ export const verifyLog = async (
       );
     }
     for (const { first: from, before, root } of await archivedPartitions(tx.sql)) {
-      faith.push(
-        `facts of checkpoints ${from} to ${before - 1n}, which are archived: their hash is that of the chain (archive verify FOLDER --root ${root} shows them)`,
+      beyond.push(
+        `facts and input versions of checkpoints ${from} to ${before - 1n}, which are archived: log_chain has the hash of the facts (archive verify FOLDER --key KEY shows these, and --root ${root} both, until the next export to that folder prints another root)`,
       );
     }
     const { checkpoint } = await chainEnd(tx.sql);

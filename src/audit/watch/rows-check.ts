@@ -43,7 +43,10 @@ type Round = {
 export const rowsCheck = (everySeconds: number): SlowCheck => ({
   rests: RESTS,
   next: async (on) => {
-    if (!(await isDue(on, everySeconds))) return { ended: true };
+    const { isDue, isArchived } = await standing(on, everySeconds);
+    // A round that was under way cannot go on, and its tables may be as large as the register's.
+    if (isArchived) await on.transaction(({ sql }) => dropFolded(sql));
+    if (!isDue) return { ended: true };
     await using session = await on.session(foldedSettings(PLACE));
     await prepareFolding(session, PLACE);
     const round = await takeUp(session.sql, everySeconds);
@@ -62,19 +65,21 @@ export const rowsCheck = (everySeconds: number): SlowCheck => ({
   },
 });
 
+type Standing = { readonly isDue: boolean; readonly isArchived: boolean };
+
 /**
- * False if the last round is recent enough, nothing is indexed, or facts are archived, without which nothing can be
- * replayed. One that found something is
- * repeated at once: a repair shows soon.
+ * A round is not due if the last one is recent enough, nothing is indexed, or facts are archived, without which nothing
+ * can be replayed. One that found something is repeated at once: a repair shows soon.
  */
-const isDue = async ({ sql }: Database, everySeconds: number): Promise<boolean> => {
-  const [row] = await sql<{ due: boolean }[]>`
-    select (select next_checkpoint > first_checkpoint from log_high_water)
-           and public.log_archived_before() is null
+const standing = async ({ sql }: Database, everySeconds: number): Promise<Standing> => {
+  const [row] = await sql<Standing[]>`
+    select coalesce((select next_checkpoint > first_checkpoint from log_high_water), false)
+           and archived is null
            and coalesce(r.at < now() - make_interval(secs => ${everySeconds / 2}::float8)
-                           or r.findings <> '[]'::jsonb, true) as due
-    from (select) as one left join reconciliations r on r.kind = 'full'`;
-  return row?.due ?? false;
+                           or r.findings <> '[]'::jsonb, true) as "isDue",
+           archived is not null as "isArchived"
+    from public.log_archived_before() as archived left join reconciliations r on r.kind = 'full'`;
+  return row ?? { isDue: false, isArchived: false };
 };
 
 /** The current round, or a new one if there is none or its pages are too old. */

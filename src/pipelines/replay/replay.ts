@@ -9,6 +9,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import { type Blocker, lockingBriefly } from "../../database/brief-locks.ts";
 import type { Database, Session, Sql, Tx } from "../../database/connect.ts";
 import { databaseRetries, SessionLostError } from "../../database/database-error.ts";
 import { within } from "../../database/session.ts";
@@ -28,12 +29,10 @@ import { noteComparison, noteReplay, noteState, type Reached } from "./progress.
 import { approach, beginRuns, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
 import {
   assertFormer,
-  type Blocker,
   discardRun,
   dropTables,
   exchangeFormer,
   exchangeTables,
-  exchanging,
   grantAsServed,
   indexTables,
   type ReplayPlace,
@@ -173,7 +172,7 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
       await each(approach);
       const onBlocked = replaying.onBlocked ?? (() => {});
       const made = await madeIn(session.sql, place, pipelines);
-      const exchange = exchanging({ on, names: exchanged, signal, onBlocked }, async (tx) => {
+      const exchange = lockingBriefly({ on, names: exchanged, signal, onBlocked }, async (tx) => {
         const { sql } = tx;
         // The served pipelines wait here, and readers at the exchange, in this order.
         for (const { watermark } of pipelines) {

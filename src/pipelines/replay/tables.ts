@@ -2,15 +2,13 @@
  * Tables of a replay: the same as the served ones, in a schema of their own, and exchanged for them without copying
  * a row (`drizzle/0020_replay.sql`).
  *
- * An exchange waits at most `LOCK_TIMEOUT_MS` for each lock, since statements queue behind it, and is tried again.
  * Readers lock the watermarks first, in the order of the pipelines (snapshot.ts, guarded-reads.ts), and so does an
- * exchange: otherwise each would hold a table that the other waits for.
+ * exchange (database/brief-locks.ts): otherwise each would hold a table that the other waits for.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import postgres from "postgres";
 import { texts } from "../../database/column-arrays.ts";
-import type { Session, Sql, Tx } from "../../database/connect.ts";
+import type { Sql, Tx } from "../../database/connect.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import { PLANS_BY_KEY } from "../../projections/plans.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
@@ -147,7 +145,7 @@ export const discardRun = (sql: Sql, pipelines: readonly Pipeline[]): Promise<vo
     tableNames([...pipelines, ...pipelines.flatMap((one) => groupOf(one))]),
   );
 
-/** Exchanges tables in a transaction of `exchanging`. */
+/** Exchanges tables in a transaction of `lockingBriefly`. */
 export const exchangeTables = async ({ sql }: Tx, names: readonly string[]): Promise<void> => {
   await dropTables(sql, BEFORE_SCHEMA, names);
   await sql`select public.replay_exchange(${texts(names)}::text[])`;
@@ -230,7 +228,7 @@ export const assertFormer = async (sql: Sql, pipelines: readonly Pipeline[]): Pr
   }
 };
 
-/** Exchanges the former tables for the served ones, as their owner, in a transaction of `exchanging`. */
+/** Exchanges the former tables for the served ones, as their owner, in a transaction of `lockingBriefly`. */
 export const exchangeFormer = async ({ sql }: Tx, names: readonly string[]): Promise<void> => {
   await dropTables(sql, REPLAY_SCHEMA, names);
   for (const name of names) {
@@ -240,93 +238,5 @@ export const exchangeFormer = async ({ sql }: Tx, names: readonly string[]): Pro
     await sql`alter table ${sql(`public.${name}`)} set schema ${sql(REPLAY_SCHEMA)}`;
     await sql`alter table ${sql(`${BEFORE_SCHEMA}.${name}`)} set schema public`;
     await sql`alter table ${sql(`${REPLAY_SCHEMA}.${name}`)} set schema ${sql(BEFORE_SCHEMA)}`;
-  }
-};
-
-const LOCK_TIMEOUT_MS = 200;
-
-/** Time for those who queued to get through before the next try; twice as long each time, up to the longest. */
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5_000;
-
-/** Shortest time between two reports of who blocks an exchange. */
-const REPORT_BLOCKERS_MS = 5_000;
-
-/** A database session that keeps an exchange from its locks. Its query is not read: it may hold data. */
-export type Blocker = {
-  readonly pid: number;
-  readonly applicationName: string;
-  /** Null for sessions of roles whose activity the owner may not see. */
-  readonly state: string | null;
-  /** Begin of its current or last query, ISO 8601. */
-  readonly queryStart: string | null;
-};
-
-export const blockersInWords = (blockers: readonly Blocker[]): string => {
-  const each = blockers.map(({ pid, applicationName, state, queryStart }) => {
-    const since = queryStart === null ? "" : `, query of ${queryStart}`;
-    return `${pid} (${applicationName || "no application_name"}, ${state ?? "state hidden"}${since})`;
-  });
-  const who = each.length === 0 ? "sessions that have ended since" : each.join("; ");
-  return `the exchange of tables waits for database sessions: ${who}; it tries again`;
-};
-
-/** Sessions that have held a lock of these tables at least as long as the exchange waited. */
-const blockersOf = (
-  on: Pick<Session, "transaction">,
-  names: readonly string[],
-): Promise<readonly Blocker[]> =>
-  on.transaction(
-    async ({ sql }) =>
-      await sql<Blocker[]>`
-        select pid, coalesce(application_name, '') as "applicationName", state,
-          to_char(query_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "queryStart"
-        from pg_stat_activity
-        where pid <> pg_backend_pid()
-          and (xact_start is null or xact_start < clock_timestamp() - ${LOCK_TIMEOUT_MS} * interval '1 millisecond')
-          and pid in (
-            select pid from pg_locks join pg_class c on c.oid = relation
-            where granted and database = (select oid from pg_database where datname = current_database())
-              and relnamespace = 'public'::regnamespace and relname = any(${texts(names)}::text[]))
-        order by pid`,
-  );
-
-/** `lock_not_available`, `deadlock_detected`. */
-const isLocked = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && /^(55P03|40P01)$/.test(error.code);
-
-type Exchanging = {
-  readonly on: Pick<Session, "transaction">;
-  /** Tables whose locks it needs. */
-  readonly names: readonly string[];
-  readonly signal: AbortSignal;
-  /** Called every few seconds while others keep it from its locks. */
-  readonly onBlocked: (blockers: readonly Blocker[]) => void;
-};
-
-/**
- * Runs a transaction that locks served tables, again and again until it got all locks.
- * @throws the signal's reason when it aborts
- */
-export const exchanging = async <T>(
-  { on, names, signal, onBlocked }: Exchanging,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> => {
-  let reportedMs = Number.NEGATIVE_INFINITY;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
-    signal.throwIfAborted();
-    try {
-      return await on.transaction(async (tx) => {
-        await tx.sql.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-        return await work(tx);
-      });
-    } catch (error) {
-      if (!isLocked(error)) throw error;
-    }
-    if (performance.now() - reportedMs >= REPORT_BLOCKERS_MS) {
-      reportedMs = performance.now();
-      onBlocked(await blockersOf(on, names));
-    }
-    await delay(pauseMs, undefined, { signal });
   }
 };

@@ -3,6 +3,7 @@
 import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../../demo/demo-ledger.ts";
+import { type Blocker, blockersInWords } from "../../../src/database/brief-locks.ts";
 import { texts } from "../../../src/database/column-arrays.ts";
 import { connect } from "../../../src/database/connect.ts";
 import { SessionLostError } from "../../../src/database/database-error.ts";
@@ -14,12 +15,7 @@ import {
   type ReplayProgress,
   replay,
 } from "../../../src/pipelines/replay/replay.ts";
-import {
-  type Blocker,
-  blockersInWords,
-  groupOf,
-  tableNames,
-} from "../../../src/pipelines/replay/tables.ts";
+import { groupOf, tableNames } from "../../../src/pipelines/replay/tables.ts";
 import { beginSnapshot } from "../../../src/pipelines/snapshot.ts";
 import { guardedReads } from "../../../src/projections/guarded-reads.ts";
 import { FOR_BALANCES } from "../../../src/projections/needed.ts";
