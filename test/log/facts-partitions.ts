@@ -1,5 +1,6 @@
 /** Partitions of the facts for tests, whose logs are shorter than one. */
 import type { Database } from "../../src/database/connect.ts";
+import { alterLog } from "./damage.ts";
 
 /** Divides the first partition, still empty, at these checkpoints, ascending. */
 export const divideFacts = ({ transaction }: Pick<Database, "transaction">, ...at: bigint[]) =>
@@ -46,3 +47,17 @@ export const sayArchived = (
   sql.unsafe(`
     insert into log_archived (event, first_checkpoint, before_checkpoint, facts, hash, root)
     select 'archived', ${first}, ${before}, ${facts}, ${hash}, root from log_archived limit 1`);
+
+/** Deletes the last row of the partition that begins there, with triggers off. */
+export const loseArchived = (database: Pick<Database, "transaction">, first: number) =>
+  alterLog(
+    database,
+    `delete from log_archived where number = (select max(number) from log_archived where first_checkpoint = ${first})`,
+  );
+
+/** Changes the rows of the partition that begins there, with triggers off. */
+export const changeArchived = (
+  database: Pick<Database, "transaction">,
+  first: number,
+  set: string,
+) => alterLog(database, `update log_archived set ${set} where first_checkpoint = ${first}`);

@@ -19,7 +19,7 @@ const UNGUARDED: Readonly<Record<string, string>> = {
 
 const NAMES = [
   String.raw`log_facts\b`,
-  String.raw`"log_facts"`,
+  '"log_facts"',
   String.raw`\$\{(?:sql\()?(?:FACTS|getTableName\((?:\w+\.)?logFacts\))`,
 ];
 const READS = new RegExp(
