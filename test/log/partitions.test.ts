@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { connect } from "../../src/database/connect.ts";
 import { migrate } from "../../src/database/migrate.ts";
@@ -139,6 +140,22 @@ test.each([
   await long.sql`commit`;
   await migrating;
   expect(await firstOnes(database)).toEqual([0n, 2n * MONTH]);
+});
+
+test("a view and a publication of an operator's own are listed as following the former table", async () => {
+  await using database = await freshDatabase();
+  await undividedFacts(database);
+  await database.sql`create view own_view as select checkpoint from log_facts`;
+  await database.sql`create publication own_publication for table log_facts`;
+  await migrate(database);
+  const page = await readFile("docs/how-to/operations.md", "utf8");
+  const [, listed = ""] = /### Facts in partitions\n[^#]*?```sql\n([^`]*)```/.exec(page) ?? [];
+  expect(await database.sql.unsafe(listed)).toEqual([
+    { name: "own_view" },
+    { name: "own_publication" },
+  ]);
+  await database.sql`create or replace view own_view as select checkpoint from log_facts`;
+  expect(await database.sql.unsafe(listed)).toEqual([{ name: "own_publication" }]);
 });
 
 test("a second log has partitions of its own, which take the place of the former ones", async () => {
