@@ -200,7 +200,8 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
           };
           const { signal } = scope;
           const wanted = highest(scope.minCheckpoint ?? -1n, plain?.plan?.minCheckpoint ?? -1n);
-          if (wanted >= 0n) {
+          // What cannot run is refused at once.
+          if (wanted >= 0n && plain?.fits !== false) {
             try {
               await sources.reach?.(wanted, scope);
             } catch (error) {

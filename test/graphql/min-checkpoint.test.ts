@@ -76,6 +76,18 @@ test("the client's minCheckpoint waits in single reads and in lists, and what is
   expect(refused).toMatchObject({ code: "NOT_YET_INDEXED", remedy: "retry" });
 });
 
+test("a query that cannot run is refused as that, whatever checkpoint it asks for", async () => {
+  const wanted = { "x-min-checkpoint": `${(await ledger.advance()) + 1_000n}` };
+  for (const wrong of [
+    "{ nothing }",
+    "{ _meta {",
+    "query ($n: Int!) { tokens(limit: $n) { coinType } }",
+  ]) {
+    const { errors } = await api.query(wrong, {}, wanted);
+    expect(errors?.[0]?.extensions?.code, wrong).not.toBe("NOT_YET_INDEXED");
+  }
+});
+
 test("waiting requests of one caller are bounded, and take no other caller's place", async () => {
   const reach = createReach(api.database, { waitMs: 10_000 });
   const next = (await ledger.advance()) + 1n;
