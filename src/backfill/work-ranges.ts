@@ -43,6 +43,9 @@ export const workRanges = ({ database, queues, ...working }: Working) => {
     if (log === undefined || !range) return;
     try {
       const result = await working.read(range, log.packages, signal);
+      const { packages } = (await readHighWater(sql)) ?? log;
+      // One joined meanwhile. The process that appends would refuse what was under way, one after the other.
+      if (packages.length > log.packages.length) return await run(first, signal);
       await keepRange(sql, range, { ...result, worker });
       working.onRead(range, result);
     } catch (thrown) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { RangeReader } from "../../src/backfill/work-ranges.ts";
 import { readHighWater } from "../../src/log/high-water.ts";
+import { packagesInLog } from "../../src/log/packages.ts";
 import { proofOf } from "../../src/log/proofs.ts";
 import { planRanges, rangesAhead } from "../../src/log/ranges.ts";
 import { until } from "../lanes/until.ts";
@@ -51,6 +52,32 @@ test("a worker counts while it reads, and a range that it holds without end is r
   await joining;
   expect(other.ranges).toEqual(expect.arrayContaining(held));
 }, 60_000);
+
+test("a range that is under way when a package joins is read again by its worker, and not refused", async () => {
+  await using ledger = await divideLedger(64);
+  await using alone = await freshDatabase();
+  await ledger.readLog(alone);
+  const joinedAt = (await packagesInLog(alone.sql)).at(-1)?.checkpoint ?? 0n;
+  await using divided = await freshDatabase({ max: 8 });
+  const honest = ledger.work(divided);
+  await honest[Symbol.asyncDispose]();
+  const joined = () => packagesInLog(divided.sql);
+  let before = 0;
+  await using _worker = ledger.work(divided, {
+    read: async (range, packages, signal) => {
+      if (range.first > joinedAt && packages.length === 1) {
+        before += 1;
+        await until("the package", joined, ({ length }) => length > 1);
+      }
+      return honest.whole(range, packages, signal);
+    },
+  });
+  const notices: string[] = [];
+  await ledger.join(divided, { onNotice: (message) => notices.push(message) });
+  expect(before).toBeGreaterThan(0);
+  expect(notices).toEqual([]);
+  expect(await contentsOf(divided)).toBe(await contentsOf(alone));
+}, 90_000);
 
 test("ranges of an abandoned backfill are not shown once another reader has passed them", async () => {
   await using ledger = await divideLedger(32);
