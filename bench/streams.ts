@@ -11,7 +11,7 @@ import { createKey } from "../src/http/keys.ts";
 import { LOG_CHANNEL } from "../src/log/append.ts";
 import { openLog } from "../src/log/log.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
-import { append } from "../src/projections/batch-write.ts";
+import { append, writeAll } from "../src/projections/batch-write.ts";
 import { positionOf } from "../src/projections/position.ts";
 import { tokenActivityTable } from "../src/projections/token-activity.ts";
 import { type Figure, median, quantile, single, summedUp } from "./figure.ts";
@@ -115,7 +115,7 @@ const committing = ({ database }: Scratch) => {
             tokenObjectId: WALLET,
           },
         ]);
-        await movement.copy(tx);
+        await writeAll(tx, [movement]);
       }
       for (const { watermark, name } of ledgerPipelines) {
         const isIts = isMovement && name === "token_activity";

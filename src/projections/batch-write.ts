@@ -1,20 +1,26 @@
 /**
  * Writes a batch's rows: few as parts of the watermark's statement (one round trip, one commit),
- * many by COPY in a transaction.
+ * many in a transaction, by COPY where rows are only appended.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Tx } from "../database/connect.ts";
 import { appendRows, type Cell } from "../database/table-rows.ts";
-import { appendingPart, together, type Writing, writeNow } from "../database/writing.ts";
+import {
+  appendingPart,
+  type Numbered,
+  together,
+  type Writing,
+  writeNow,
+} from "../database/writing.ts";
 import { planAfresh } from "./plans.ts";
 
 /** Rows of one batch for one table, or for a few written together. */
 export type BatchWrite = {
   readonly rows: number;
-  /** Statement parts, parameters numbered from `first`, for 1 to `MOST_IN_STATEMENT` rows. */
-  parts(first: number): Writing;
-  /** Writes one or more rows inside a transaction. */
-  copy(tx: Tx): Promise<void>;
+  /** Statement parts, parameters numbered from `first`, for one or more rows. */
+  readonly parts: Numbered;
+  /** Writes rows that are too many for parts, inside a transaction; without it, none are too many. */
+  copy?(tx: Tx): Promise<void>;
 };
 
 /** Up to here parameters beat COPY, which takes two more round trips. */
@@ -34,11 +40,7 @@ export const append = <Complete extends Readonly<Record<string, Cell>>>(
 });
 
 /** One statement writes the rows, however many. */
-export const inOneStatement = (rows: number, writing: (first: number) => Writing): BatchWrite => ({
-  rows,
-  parts: writing,
-  copy: (tx) => writeNow(tx.sql, writing(1)),
-});
+export const inOneStatement = (rows: number, parts: Numbered): BatchWrite => ({ rows, parts });
 
 const nonEmpty = (writes: readonly BatchWrite[]) => writes.filter(({ rows }) => rows > 0);
 
@@ -48,8 +50,14 @@ export const asParts = (writes: readonly BatchWrite[], first: number): Writing |
     ? undefined
     : together(nonEmpty(writes).map(({ parts }) => parts))(first);
 
-/** Makes all writes, in order, inside a transaction. */
+/** Makes all writes inside a transaction. */
 export const writeAll = async (tx: Tx, writes: readonly BatchWrite[]): Promise<void> => {
   await planAfresh(tx.sql);
-  for (const write of nonEmpty(writes)) await write.copy(tx);
+  const parts: Numbered[] = [];
+  for (const { rows, parts: few, copy } of nonEmpty(writes)) {
+    if (copy === undefined || rows <= MOST_IN_STATEMENT) parts.push(few);
+    else await copy(tx);
+  }
+  // Together, as each round trip waits for what else this process computes; last, as balances are locked from here on.
+  if (parts.length > 0) await writeNow(tx.sql, together(parts)(1));
 };

@@ -3,7 +3,7 @@
  * balances.
  *
  * An owner's gain is the difference between the object's row and its new state, computed in the
- * database by one statement: few changes as part of the watermark's, many from a temporary table.
+ * database by one statement.
  *
  * Applying a batch twice would restore old states; the watermark, moved in the same transaction,
  * prevents that. To replay, clear the pipeline's tables first.
@@ -11,17 +11,11 @@
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
-import type { Sql, Tx } from "../database/connect.ts";
-import {
-  columnNames,
-  columnsByKey,
-  copyRows,
-  type Row,
-  type RowSource,
-} from "../database/table-rows.ts";
-import { rowsAfterMark, type Writing, writeNow } from "../database/writing.ts";
+import type { Sql } from "../database/connect.ts";
+import { columnNames, columnsByKey, type RowSource } from "../database/table-rows.ts";
+import { rowsAfterMark, type Writing } from "../database/writing.ts";
 import { type BalancePart, foldBalances } from "./balances.ts";
-import type { BatchWrite } from "./batch-write.ts";
+import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 
 /** An object by its coin, which is part of its type and never changes. */
 export type ObjectKey = { readonly coinType: string; readonly objectId: string };
@@ -49,14 +43,9 @@ export const foldChanges = <State extends Cells>(
   changes: readonly ObjectChange<State>[],
 ): BatchWrite => {
   const rows = changes.map(({ state, ...key }) => ({ ...key, ...state }));
-  return {
-    rows: rows.length,
-    parts: (first) => folding(set, rowsAfterMark(set.table, rows, first)),
-    copy: async (tx) => {
-      const source = await copyAside(tx, set.table, rows);
-      await writeNow(tx.sql, folding(set, { text: `select * from ${source}`, parameters: [] }));
-    },
-  };
+  return inOneStatement(rows.length, (first) =>
+    folding(set, rowsAfterMark(set.table, rows, first)),
+  );
 };
 
 type Cells = Readonly<Record<string, string | bigint>>;
@@ -105,21 +94,6 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
       group by coin_type, owner
       having sum(held) <> 0 or sum(objects) <> 0`,
   });
-};
-
-/**
- * Copies rows into a session's temporary table with the columns of `shape`, without its
- * constraints. Every commit empties it. Returns its name.
- */
-const copyAside = async (tx: Tx, shape: PgTable, rows: readonly Row[]): Promise<string> => {
-  const name = `changed_${getTableName(shape)}`;
-  const made = tx.sql.unsafe(
-    `create temporary table if not exists ${name} on commit delete rows as
-     select * from ${getTableName(shape)} with no data`,
-  );
-  // Pipelined in this order.
-  await Promise.all([made.execute(), copyRows(tx.sql, name, shape, rows)]);
-  return name;
 };
 
 /**
