@@ -54,9 +54,9 @@ export const asParts = (writes: readonly BatchWrite[], first: number): Writing |
 export const writeAll = async (tx: Tx, writes: readonly BatchWrite[]): Promise<void> => {
   await planAfresh(tx.sql);
   const parts: Numbered[] = [];
-  for (const { rows, parts: few, copy } of nonEmpty(writes)) {
-    if (copy === undefined || rows <= MOST_IN_STATEMENT) parts.push(few);
-    else await copy(tx);
+  for (const write of nonEmpty(writes)) {
+    if (write.copy === undefined || write.rows <= MOST_IN_STATEMENT) parts.push(write.parts);
+    else await write.copy(tx);
   }
   // Together, as each round trip waits for what else this process computes; last, as balances are locked from here on.
   if (parts.length > 0) await writeNow(tx.sql, together(parts)(1));
