@@ -9,7 +9,7 @@ import { LINES, stateLines } from "../../src/projections/digest-lines.ts";
 import { digestsOf, NO_ROWS, pipelineDigest, shownDigest } from "../../src/projections/digests.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { blake2b256 } from "../../src/values/blake2b.ts";
-import { address, PACKAGE, token } from "../pipelines/token-facts.ts";
+import { PACKAGE } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { search } from "../random.ts";
 import { project } from "./project.ts";
@@ -50,21 +50,6 @@ test("digests of every checkpoint are independent of batches", async () => {
     }),
     15,
   );
-});
-
-test("a batch of many rows, whose digests are made while it is written, has those of small ones", async () => {
-  const checkpoints = Array.from({ length: 7 }, (_, n) => ({
-    sequence: BigInt(n),
-    transactions: Array.from({ length: 40 }, (_, k) => [
-      token({ id: address(`a${n}b${k}`), owner: address(`c${k}`), balance: 1n }),
-    ]),
-  }));
-  await project(database, checkpoints, []);
-  const atOnce = await digests(checkpoints.length);
-  const everywhere = checkpoints.map(() => true);
-  await project(database, checkpoints, Array(ledgerPipelines.length).fill(everywhere));
-  expect(await digests(checkpoints.length)).toEqual(atOnce);
-  expect(new Set(atOnce).size).toBe(checkpoints.length + 1);
 });
 
 test("a digest is computed as described", () => {
