@@ -2,7 +2,7 @@ import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
-import { append, areMany, asParts, type BatchWrite, writeAll } from "../projections/batch-write.ts";
+import { append, asParts, type BatchWrite, writeAll } from "../projections/batch-write.ts";
 import type { DigestLine } from "../projections/digest-lines.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS, shownDigest } from "../projections/digests.ts";
 import {
@@ -152,63 +152,23 @@ const applySound = async (
   const undigestedFrom = firstHeld(found);
   const isDigested = ({ checkpoint }: DigestLine) =>
     undigestedFrom === undefined || checkpoint < undigestedFrom;
-  const makeDigests = () =>
+  const digests =
     before.digest === null || rows.count === 0
       ? []
       : digestsOf(before.digest, pipeline.layout, rows.lines(span).filter(isDigested));
-  // Of many rows they are made while Postgres writes these.
-  const isLater = areMany(rows.writes);
-  let digests = isLater ? [] : makeDigests();
-  const moving = moveWatermark(pipeline, batch, before, digests.at(-1), found);
-  const digested = append(pipeline.digests, digests);
-  const rest = {
-    meanwhile: () => {
-      if (isLater) digests = makeDigests();
-    },
-    also: async (tx: Tx) => {
-      if (isLater) await writeDigests(tx, pipeline, digests);
-      if (found.size > 0) await noteHolds(tx.sql, pipeline);
-    },
-  };
-  await writeRows(
-    on,
-    moving,
-    [...rows.writes, digested],
-    isLater || found.size > 0 ? rest : undefined,
-    async (sql) => {
-      const now = await readBefore(sql, pipeline);
-      return now.rebuilds === before.rebuilds
-        ? new WatermarkMovedError(pipeline.name, batch.first)
-        : new TablesExchangedError(pipeline.name);
-    },
-  );
   const newest = digests.at(-1);
+  const moving = moveWatermark(pipeline, batch, before, newest, found);
+  const writes = [...rows.writes, append(pipeline.digests, digests)];
+  const also = found.size > 0 ? ({ sql }: Tx) => noteHolds(sql, pipeline) : undefined;
+  await writeRows(on, moving, writes, also, async (sql) => {
+    const now = await readBefore(sql, pipeline);
+    return now.rebuilds === before.rebuilds
+      ? new WatermarkMovedError(pipeline.name, batch.first)
+      : new TablesExchangedError(pipeline.name);
+  });
   if (found.size > 0) chain.forget();
   else if (newest !== undefined) chain.moved(newest.digest);
   return rows.count;
-};
-
-/** Adds the digests of a batch whose watermark was moved without them, in one statement. */
-const writeDigests = async (
-  { sql }: Tx,
-  pipeline: ProgressTables,
-  digests: readonly CheckpointDigest[],
-): Promise<void> => {
-  const newest = digests.at(-1);
-  if (newest === undefined) return;
-  const given = [shownDigest(newest.digest), pipeline.name];
-  const mark = `
-    update ${getTableName(pipeline.watermark)} set digest = decode($1, 'hex') where pipeline = $2
-    returning 1`;
-  await writeAfter(sql, { mark, given }, append(pipeline.digests, digests).parts(given.length + 1));
-};
-
-/** What else is done in the transaction that writes rows. */
-export type Rest = {
-  /** Called while Postgres writes many rows. */
-  readonly meanwhile?: () => void;
-  /** Runs last. */
-  readonly also: (tx: Tx) => Promise<void>;
 };
 
 /** A statement that yields one row when it moved a watermark. */
@@ -216,30 +176,31 @@ export type Moving = { readonly mark: string; readonly given: readonly (string |
 
 /**
  * Writes rows in the transaction that moves a watermark: all of it or nothing.
+ * @param also runs last in that transaction
  * @throws what `unmoved` makes when the watermark is not where it was expected
  */
 export const writeRows = async (
   on: Transactor,
   moving: Moving,
   writes: readonly BatchWrite[],
-  rest: Rest | undefined,
+  also: ((tx: Tx) => Promise<void>) | undefined,
   unmoved: (sql: Sql) => Promise<Error>,
 ): Promise<void> => {
   const parts = asParts(writes, moving.given.length + 1);
   const move = async (sql: Sql, writing: Writing) => {
     if (!(await writeAfter(sql, moving, writing))) throw await unmoved(sql);
   };
-  if (parts !== undefined && rest === undefined) return on.statement((sql) => move(sql, parts));
+  if (parts !== undefined && also === undefined) return on.statement((sql) => move(sql, parts));
   return on.transaction(async (tx) => {
     // The watermark first: a second writer queues on its row. The rows follow in the same round trip, and
     // are rolled back if the watermark had moved. allSettled, so that neither still runs by then.
     const [moved, written] = await Promise.allSettled([
       move(tx.sql, NOTHING),
-      writeAll(tx, writes, rest?.meanwhile),
+      writeAll(tx, writes),
     ]);
     if (moved.status === "rejected") throw moved.reason;
     if (written.status === "rejected") throw written.reason;
-    await rest?.also(tx);
+    await also?.(tx);
   });
 };
 

@@ -112,11 +112,9 @@ const pass = async (
     const { moving, isAll } = move(heldOn);
     try {
       const isReleased = locked !== undefined && isAll;
-      const rest =
-        isReleased || heldOn !== undefined
-          ? { also: ({ sql }: Tx) => noteHolds(sql, pipeline) }
-          : undefined;
-      await writeRows(on, moving, sound.rows.writes, rest, async () => new HeldMovedError());
+      const also =
+        isReleased || heldOn !== undefined ? ({ sql }: Tx) => noteHolds(sql, pipeline) : undefined;
+      await writeRows(on, moving, sound.rows.writes, also, async () => new HeldMovedError());
       return { isAll, heldOn, isReleased };
     } catch (error) {
       // The next pass begins from what another one has done.

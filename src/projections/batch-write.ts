@@ -2,7 +2,6 @@
  * Writes a batch's rows: few as parts of the watermark's statement (one round trip, one commit),
  * many in a transaction, by COPY where rows are only appended.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Tx } from "../database/connect.ts";
 import { appendRows, type Cell } from "../database/table-rows.ts";
@@ -45,23 +44,14 @@ export const inOneStatement = (rows: number, parts: Numbered): BatchWrite => ({ 
 
 const nonEmpty = (writes: readonly BatchWrite[]) => writes.filter(({ rows }) => rows > 0);
 
-/** Whether a table gets too many rows for parts of one statement. */
-export const areMany = (writes: readonly BatchWrite[]): boolean =>
-  writes.some(({ rows }) => rows > MOST_IN_STATEMENT);
-
-/** All writes as parts of one statement; undefined when they are too many. */
+/** All writes, in order, as parts of one statement; undefined when a table gets too many rows. */
 export const asParts = (writes: readonly BatchWrite[], first: number): Writing | undefined =>
-  areMany(writes) ? undefined : together(nonEmpty(writes).map(({ parts }) => parts))(first);
+  writes.some(({ rows }) => rows > MOST_IN_STATEMENT)
+    ? undefined
+    : together(nonEmpty(writes).map(({ parts }) => parts))(first);
 
-/**
- * Makes all writes inside a transaction.
- * @param meanwhile called while Postgres runs the last statement
- */
-export const writeAll = async (
-  tx: Tx,
-  writes: readonly BatchWrite[],
-  meanwhile: () => void = () => {},
-): Promise<void> => {
+/** Makes all writes inside a transaction. */
+export const writeAll = async (tx: Tx, writes: readonly BatchWrite[]): Promise<void> => {
   await planAfresh(tx.sql);
   const parts: Numbered[] = [];
   for (const write of nonEmpty(writes)) {
@@ -69,8 +59,5 @@ export const writeAll = async (
     else await write.copy(tx);
   }
   // Together, as each round trip waits for what else this process computes; last, as balances are locked from here on.
-  const last = parts.length > 0 ? writeNow(tx.sql, together(parts)(1)) : undefined;
-  // A turn later it is sent. Both must have ended before the transaction does.
-  const ended = await Promise.allSettled([last, nextTurn().then(meanwhile)]);
-  for (const result of ended) if (result.status === "rejected") throw result.reason;
+  if (parts.length > 0) await writeNow(tx.sql, together(parts)(1));
 };
