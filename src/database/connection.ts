@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type postgres from "postgres";
 import { errorOf } from "../waiting/remedy.ts";
+import { closeAfterWrites } from "./closing-socket.ts";
 import { primaryOf } from "./primary.ts";
 import { isStillWorking, type SilenceRule, watchForSilence } from "./silence.ts";
 import {
@@ -108,6 +109,7 @@ const sockets = (settings: ConnectionSettings) => {
     const opened = await (primary?.open() ?? openOne()).catch(errorOf);
     if (opened instanceof Error) return failingSocket(opened);
     const { socket: made, at } = opened;
+    closeAfterWrites(made);
     // Only this host knows its statements.
     const watched = watchForSilence(made, silenceRule({ ...settings, url: opened.url }, at));
     open.add(watched);

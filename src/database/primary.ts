@@ -101,8 +101,7 @@ const createPrimary = (hosts: readonly Host[]): Primary => {
     for (const [socket, timeline] of held) {
       if (timeline >= found.timeline) continue;
       held.delete(socket);
-      // After the driver's writes of this turn, which it would repeat on the next connection.
-      setImmediate(() => socket.destroy(new FormerPrimaryError(found.host.name)));
+      socket.destroy(new FormerPrimaryError(found.host.name));
     }
     return found;
   };

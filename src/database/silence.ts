@@ -121,8 +121,7 @@ const look = (one: Watched, passedMs: number): void => {
 };
 
 const giveUp = ({ socket, silentMs }: Watched): void => {
-  // After the driver's writes of this turn, which it would repeat on the next connection.
-  setImmediate(() => socket.destroy(new ServerSilentError(silentMs)));
+  socket.destroy(new ServerSilentError(silentMs));
 };
 
 const ANSWER_MS = 10_000;

@@ -1,5 +1,10 @@
+import type { Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import postgres from "postgres";
 import { expect, test } from "vitest";
 import { connect } from "../../src/database/connect.ts";
+import { connectionOptions } from "../../src/database/connection.ts";
+import { FormerPrimaryError } from "../../src/database/database-error.ts";
 import { freshDatabase } from "../postgres.ts";
 import { breakableWay } from "./outage.ts";
 
@@ -36,3 +41,24 @@ test("a closing database waits for pending answers, and refuses no running state
   await database.close();
   expect(await slow).toEqual([{ slept: "" }]);
 });
+
+test("a statement sent in the turn that ends its connection fails at once, and the next one is answered", async () => {
+  await using direct = await freshDatabase();
+  const { end, ...options } = connectionOptions({ url: direct.url, applicationName: "test" });
+  let last: Socket | undefined;
+  const socket = async () => {
+    last = await options.socket();
+    return last;
+  };
+  const held = { ...options, max: 1, socket };
+  const client = postgres(direct.url, held);
+  await client`select 1`;
+  for (const reason of [new FormerPrimaryError("db1"), undefined]) {
+    await turn();
+    last?.destroy(reason);
+    const sent = client`select 1 as n`.execute();
+    await expect(sent).rejects.toThrow(reason?.message ?? "CONNECTION_CLOSED");
+    expect(await client`select 2 as n`).toEqual([{ n: 2 }]);
+  }
+  await end(client);
+}, 8_000);
