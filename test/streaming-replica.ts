@@ -10,6 +10,7 @@ import { postgresPrograms } from "../src/database/embedded/postgres-process.ts";
 import { endOf } from "../src/database/embedded/postgres-server.ts";
 import { until } from "./lanes/until.ts";
 import { inServer } from "./postgres-setup.ts";
+import { isRunning, signalAll } from "./service/processes.ts";
 import { startShippedPostgres } from "./shipped-postgres.ts";
 
 /** A server that can be stopped and started again at its port. */
@@ -23,6 +24,10 @@ export type ReplicatedServer = {
   stop(): Promise<void>;
   /** SIGKILL of its postmaster, as when the machine is lost; returns when the process is gone. */
   kill(): Promise<void>;
+  /** SIGSTOP of all its processes: its kernel accepts connections, and nothing is answered or closed. */
+  freeze(): Promise<void>;
+  /** After `freeze`. */
+  thaw(): Promise<void>;
   /** After `stop` or `kill`. */
   start(): Promise<void>;
 };
@@ -104,7 +109,13 @@ const startServer = async (dataDir: string): Promise<ReplicatedServer> => {
     url,
     port,
     run: (statement) => inServer(url, (sql) => sql.unsafe(statement)),
-    stop: () => running.stop(),
+    stop: async () => {
+      // A frozen one would not stop.
+      if (isRunning(running.pid)) await signalAll(running.pid, "SIGCONT");
+      await running.stop();
+    },
+    freeze: () => signalAll(running.pid, "SIGSTOP"),
+    thaw: () => signalAll(running.pid, "SIGCONT"),
     kill: async () => {
       process.kill(running.pid, "SIGKILL");
       await endOf(running.pid);

@@ -1,18 +1,14 @@
 // @module-tag alone
 /** A primary whose processes are stopped: its kernel accepts connections, and nothing is answered or closed. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { createReaders, read } from "../../src/database/readers.ts";
 import { openQueues } from "../../src/lanes/queues.ts";
 import { until } from "../lanes/until.ts";
-import { signalAll } from "../service/processes.ts";
 import { type Primary, type Standby, startPrimary } from "../streaming-replica.ts";
 
 let one: Primary;
 let two: Standby;
-let postmaster = 0;
 let url: string;
 let database: Database;
 
@@ -21,14 +17,8 @@ beforeAll(async () => {
   two = await one.standby("two");
   url = one.url.replace(`127.0.0.1:${one.port}`, `127.0.0.1:${one.port},127.0.0.1:${two.port}`);
   database = connect({ url, max: 3, applicationName: "frozen" });
-  const [server] = await database.sql<{ folder: string }[]>`
-    select current_setting('data_directory') as folder`;
-  const lock = await readFile(join(server?.folder ?? "", "postmaster.pid"), "utf8");
-  postmaster = Number(lock.split("\n", 1)[0]);
-  expect(postmaster).toBeGreaterThan(1);
 }, 60_000);
 afterAll(async () => {
-  await signalAll(postmaster, "SIGCONT");
   await database.close();
   await one[Symbol.asyncDispose]();
 });
@@ -59,7 +49,7 @@ test("pools, sessions, readers, listeners and queues leave a frozen primary with
   expect(await read(readers.for(undefined), PORT, [])).toEqual([{ port: one.port }]);
   await two.caughtUp();
 
-  await signalAll(postmaster, "SIGSTOP");
+  await one.freeze();
   const heard = payloads.length;
   const open = [
     database.sql`insert into kept values (1)`.execute(),
@@ -116,7 +106,7 @@ test("pools, sessions, readers, listeners and queues leave a frozen primary with
   expect(await database.sql`select n from kept`).toEqual([{ n: 3n }]);
   ending.abort();
 
-  await signalAll(postmaster, "SIGCONT");
+  await one.thaw();
   await until(
     "the former primary",
     () => one.run("select 1").then(() => "answers", String),
