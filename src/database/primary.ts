@@ -20,7 +20,7 @@ const ANSWER_MS = 4_000;
 const GRACE_MS = 250;
 
 /** While there are connections, the other hosts are asked this often whether one was promoted. */
-const WATCH_MS = 5_000;
+const WATCH_MS = 3_000;
 
 type Host = PostgresHost & { readonly target: Target };
 
