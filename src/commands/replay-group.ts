@@ -4,6 +4,7 @@ import {
   type ContradictedRoots,
   contradictedRoots,
   publishCorrected,
+  RootPublishedError,
 } from "../audit/reconcile/replayed-roots.ts";
 import { recordAct } from "../audit/sequence/acts.ts";
 import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
@@ -145,22 +146,26 @@ export const replayGroup = async (
     await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
     return false;
   }
-  const found =
-    isIdentical && correct === undefined
-      ? undefined
-      : await contradictedRoots(write, { pipelines, place, signal, all: isIdentical });
-  if (found !== undefined) {
-    const isRefused = found.others > 0 || (found.wrong.length > 0 && correct === undefined);
-    if (isRefused) throw new PublishedRootsError(pipelines, found);
-  }
-  const { command, ...details } = act;
   await using session = await write.session();
-  await replayed.swap(session, async ({ sql }) => {
-    if (found !== undefined) await assertNoneSince(sql, found);
-    if (correct !== undefined) await correctIn(sql, command, correct, found?.wrong ?? []);
-    await recordAct(sql, { command, details, on: "deployment" });
-  });
-  const corrected = found?.wrong ?? [];
+  const exchange = async (): Promise<readonly WrongRoot[]> => {
+    const found =
+      isIdentical && correct === undefined
+        ? undefined
+        : await contradictedRoots(write, { pipelines, place, signal, all: isIdentical });
+    if (found !== undefined) {
+      const isRefused = found.others > 0 || (found.wrong.length > 0 && correct === undefined);
+      if (isRefused) throw new PublishedRootsError(pipelines, found);
+    }
+    const wrong = found?.wrong ?? [];
+    const { command, ...details } = act;
+    await replayed.swap(session, async ({ sql }) => {
+      if (found !== undefined) await assertNoneSince(sql, found);
+      if (correct !== undefined) await correctIn(sql, command, correct, wrong);
+      await recordAct(sql, { command, details, on: "deployment" });
+    });
+    return wrong;
+  };
+  const corrected = await unlessPublished(exchange);
   if (correct !== undefined) await publishCorrected(write, correct.key, corrected, signal);
   const left = await leftOnFormer(write.sql, pipelines);
   if (left.length > 0) {
@@ -169,6 +174,20 @@ export const replayGroup = async (
     );
   }
   return true;
+};
+
+/** Attempts while a running service publishes roots: after each UTC day one of each token, one by one. */
+const ATTEMPTS = 10;
+
+/** Compares the roots again where one was published meanwhile. @throws RootPublishedError (retry) */
+const unlessPublished = async <T>(exchange: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await exchange();
+    } catch (error) {
+      if (!(error instanceof RootPublishedError) || attempt === ATTEMPTS) throw error;
+    }
+  }
 };
 
 /** Appends the corrections, and records each as an act on its token, so that its packs have it. */

@@ -361,6 +361,35 @@ test("a root of differing rows that is published while they are compared ends th
   await expect(assertNoneSince(database.sql, since(50n))).rejects.toThrow(RootPublishedError);
 });
 
+test("rows are compared again where a root was published meanwhile, and it is corrected, too", async () => {
+  const { coinType, chainId } = await misplaced([45n]);
+  const { version1, version2, ...rows } = await rootsAt(coinType, 60n);
+  const roots = {
+    ...{ ...rows, version1: { ...version1, chainId } },
+    version2: version2 && { ...version2, chainId },
+  };
+  const waiting = async () =>
+    (
+      await database.sql`
+        select 1 from pg_stat_activity
+        where wait_event_type = 'Lock' and query like 'select from log_sequence_head for update%'`
+    ).length;
+  const { swap } = await database.transaction(async ({ sql }) => {
+    await sql`select from log_sequence_head for update`;
+    const swap = run("replay", ...OBJECTS, "--swap", "--accept", ...WHO);
+    // Everything was compared by then.
+    await expect.poll(waiting, { timeout: 60_000 }).toBeGreaterThan(0);
+    await publishRoots(sql, key, roots);
+    return { swap };
+  });
+  expect(await swap).toMatchObject({ code: 0 });
+  expect(await publishedRootsOf(database, { coinType, limit: 10 })).toMatchObject([
+    { checkpoint: "60", corrections: [{ from: { root: version1.root }, by: WHO[1] }] },
+    { checkpoint: "45", corrections: [] },
+  ]);
+  expect(await run("reconcile")).toMatchObject({ code: 0 });
+}, 120_000);
+
 type Value = WrongRoot["to"];
 const SHORT = { by: "Eve", why: "none" };
 const UNDONE = new Error("rolled back");

@@ -35,8 +35,8 @@ export type ContradictedRoots = {
 };
 
 /**
- * A root of differing rows was published, or one corrected, while the rows were compared. The served rows stay. Retry:
- * give the command again.
+ * A root of differing rows was published, or one corrected, while the rows were compared, ten times in a row. The served
+ * rows stay. Retry: give the command again.
  */
 export class RootPublishedError extends Error {
   override readonly name = "RootPublishedError";
