@@ -1,7 +1,9 @@
 /** Postgres holds the lanes' order and state; BullMQ only distributes their numbers. */
 import type { Database } from "../database/connect.ts";
+import { databaseRetries } from "../database/database-error.ts";
 import { createRareLines, type Repeats } from "../logging/rare-lines.ts";
 import type { Figures } from "../telemetry/figures.ts";
+import { retrying } from "../waiting/retrying.ts";
 import { type DueLane, moveArrivals, nextDueMs, putBack, takeDue } from "./due.ts";
 import { keepLane } from "./keep-lane.ts";
 import { type LaneClaim, LaneLostError, type Lanes } from "./lanes.ts";
@@ -53,6 +55,9 @@ export type LaneWorkers = AsyncDisposable & {
   /** Takes no more lanes; resolves once turns have stopped. Safe to call twice. */
   stop(): Promise<void>;
 };
+
+/** Until the lease ends, which frees the lane as well. */
+const LEAVING = { ...databaseRetries, backoff: { firstMs: 100, maxMs: 1_000 } };
 
 const ARRIVALS_PER_LOOK = 1_000;
 const LANES_PER_LOOK = 500;
@@ -122,9 +127,14 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
       return await work(taken, { stop, lost: kept.lost, endsAt, poke: loop.poke });
     } catch (error) {
       if (error instanceof LaneLostError || kept.lost.aborted) return "idle";
-      // The first error matters more than one of releasing; the lane is free when its lease ends.
       const stopped = stop.aborted;
-      await lanes.leave(sql, taken.claim, stopped ? 0 : pace.troubleMs).catch(() => undefined);
+      // Also once a database that was gone is back; the first error matters more than one of releasing.
+      const leave = () => lanes.leave(sql, taken.claim, stopped ? 0 : pace.troubleMs);
+      await retrying(
+        leave,
+        stopped ? { ...LEAVING, attempts: 1 } : LEAVING,
+        stopped ? kept.lost : AbortSignal.any([stop, kept.lost]),
+      ).catch(() => undefined);
       // A stop during a call is not a failure.
       if (stopped) return "more";
       throw error;

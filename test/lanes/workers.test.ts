@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { connect } from "../../src/database/connect.ts";
 import type { LaneClaim } from "../../src/lanes/lanes.ts";
 import { openQueues, QueueUnavailableError } from "../../src/lanes/queues.ts";
 import { type LaneLeft, type LaneTurn, paceOf, startLanes } from "../../src/lanes/workers.ts";
 import { investorLanes } from "../../src/ta/requests/lanes.ts";
+import { breakableWay } from "../database/outage.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { guest } from "./guest.ts";
 import { until } from "./until.ts";
@@ -145,6 +147,35 @@ test("a failed turn releases its lane for a while and is logged; the lane is wor
     (count) => count === 2,
   );
   expect(workers.troubles).toEqual([{ error: new Error("a node is down"), lane: id }]);
+});
+
+test("a turn that fails while the database is gone releases its lane when it is back, long before its lease ends", async () => {
+  await using direct = await freshDatabase({ max: 8 });
+  await using way = await breakableWay(direct.url);
+  await using own = connect({ url: way.url, max: 4, applicationName: "test" });
+  const id = await addLane(direct);
+  let turns = 0;
+  const work = async (claim: LaneClaim): Promise<LaneLeft> => {
+    turns += 1;
+    if (turns > 1) return await finish(direct, claim);
+    way.break();
+    throw new Error("the database is gone");
+  };
+  await using workers = await startWorkers({ ...direct, ...own }, work, {
+    troubleMs: 200,
+    leaseMs: 60_000,
+    wakeAgainMs: 500,
+  });
+  await until("trouble", () => workers.troubles.length, Boolean);
+  expect(turns).toBe(1);
+  way.mend();
+  await until(
+    "a second turn",
+    () => turns,
+    (count) => count === 2,
+    20_000,
+  );
+  expect(workers.troubles).toContainEqual({ error: new Error("the database is gone"), lane: id });
 });
 
 test("stopping signals running turns, waits for them, and leaves their lanes due", async () => {
