@@ -24,7 +24,7 @@ const ASSET = "acme-sui";
 const START_MS = 180_000;
 const DRAIN_MS = 180_000;
 /** What is promised on a machine that does little else. */
-export const PROMISED_MS = 10_000;
+const PROMISED_MS = 10_000;
 
 /** A deployment whose ledger grows, with requests and readers all the time. */
 export const startDeployment = async () => {
@@ -128,6 +128,31 @@ export const startDeployment = async () => {
 };
 
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
+
+/** Loses the primary, promotes the standby, and waits until all works: within what is promised. */
+export const expectSoonBack = async (
+  { one, two, marks, load, allWorks, service }: Deployment,
+  lose: () => Promise<unknown>,
+) => {
+  const calmMs = await allWorks("before");
+  const mayLose = marks.mayCrash();
+  const beganMs = performance.now();
+  await lose();
+  await two.promote();
+  const promotedMs = performance.now() - beganMs;
+  await allWorks("after");
+  const tookMs = performance.now() - beganMs;
+  mayLose();
+  console.info(
+    `works ${Math.round(tookMs)} ms after the loss, promoted after ${Math.round(promotedMs)} ms; the same takes ${Math.round(calmMs)} ms undisturbed`,
+  );
+  // Both scale with the machine; the rest is the loss.
+  expect(tookMs - calmMs - promotedMs).toBeLessThan(PROMISED_MS);
+  expect(load.wrong).toEqual([]);
+  expect(service.printed.stderr).toContain(
+    `127.0.0.1:${two.port} takes writes now, in place of 127.0.0.1:${one.port}`,
+  );
+};
 
 /** Ends the load: every acknowledged request was processed once, and every result called back. */
 export const expectAllCalledBack = async ({ load, database, ledger }: Deployment) => {
