@@ -18,24 +18,20 @@ export const eventText = (event: {
   return eventType;
 };
 
-/** The roles of the contract, and what each allows. */
-const ROLES: Readonly<Record<string, { readonly name: string; readonly allows: string }>> = {
-  ContractAdmin: { name: "Contract administrator", allows: "grants and revokes roles" },
-  ReserveAdmin: { name: "Reserve administrator", allows: "issues and burns tokens" },
-  WalletsAdmin: { name: "Wallets administrator", allows: "adds wallets and holders, freezes" },
-  TransferAdmin: { name: "Transfer administrator", allows: "sets transfer rules, moves tokens" },
-  TimelockCanceler: { name: "Grant canceller", allows: "cancels vesting grants" },
-};
-
-/** `ContractAdmin` of `0x…::roles::ContractAdmin`. */
-const shortRole = (role: string): string => role.split("::").at(-1) ?? role;
+/** The rights of the contract's roles, in the order of their bits. */
+export const RIGHTS = [
+  { role: "ContractAdmin", bit: 1, name: "Contract administrator", allows: "Grant roles" },
+  { role: "ReserveAdmin", bit: 2, name: "Reserve administrator", allows: "Issue and burn" },
+  { role: "WalletsAdmin", bit: 4, name: "Wallets administrator", allows: "Register and freeze" },
+  { role: "TransferAdmin", bit: 8, name: "Transfer administrator", allows: "Set rules and move" },
+  { role: "TimelockCanceler", bit: 16, name: "Grant canceller", allows: "Cancel grants" },
+] as const;
 
 /** A role in words. A role of another package has bit 0 and no right here, whatever its name. */
-export const roleName = (role: string, bit: number): string =>
-  bit === 0
-    ? `${shortRole(role)} of another package`
-    : (ROLES[shortRole(role)]?.name ?? shortRole(role));
-
-/** What a role allows. */
-export const roleAllows = (role: string, bit: number): string =>
-  bit === 0 ? "gives no right in this token" : (ROLES[shortRole(role)]?.allows ?? "");
+export const roleName = (role: string, bit: number): string => {
+  // `ContractAdmin` of `0x…::roles::ContractAdmin`.
+  const short = role.split("::").at(-1) ?? role;
+  return bit === 0
+    ? `${short} of another package`
+    : (RIGHTS.find((right) => right.bit === bit)?.name ?? short);
+};

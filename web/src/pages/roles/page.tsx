@@ -1,8 +1,8 @@
-/** Roles: who may administer a token, since when and by which transaction, and the history of role changes. */
+/** Roles: who may do what with a token, since when, and the history of role changes. */
 import { useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { OfToken } from "../../blocks/answered.tsx";
-import { Badge, PageHead } from "../../blocks/blocks.tsx";
+import { Answered, OfToken } from "../../blocks/answered.tsx";
+import { Badge, Card, Cut, Empty, PageHead } from "../../blocks/blocks.tsx";
 import { timeColumn, transactionColumn, WalletId } from "../../blocks/columns.tsx";
 import type { Column } from "../../blocks/data-table.tsx";
 import { ListCard } from "../../blocks/list.tsx";
@@ -10,10 +10,10 @@ import { When } from "../../controls/when.tsx";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
 import { NOW, readAll, useGraph, useRead } from "../../data/queries.ts";
 import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
-import { roleAllows, roleName } from "../../register/words.ts";
+import { roleName } from "../../register/words.ts";
 import { countText } from "../../shown/amount.ts";
 import { fromSeconds } from "../../shown/moment.ts";
-import { Moment } from "../../shown/shown.tsx";
+import { type HeldRole, type Person, RightsMatrix, RoleLines } from "./matrix.tsx";
 
 const rolesQuery = graph(`query Roles($coinType: String!, $atTimestamp: String) {
   walletRoles(coinType: $coinType, atTimestamp: $atTimestamp) { owner roles roleBits }
@@ -42,7 +42,9 @@ const Roles = ({ token }: { readonly token: Token }) => {
   const history = useHistory(coinType);
   const wallets = roles.data?.walletRoles;
   const events = history.data?.rows;
-  const held = useMemo(() => heldRoles(wallets ?? [], events ?? [], at), [wallets, events, at]);
+  const people = useMemo(() => peopleOf(wallets ?? [], events ?? [], at), [wallets, events, at]);
+  const administrators = useMemo(() => withRoles(people, ({ bit }) => bit !== 0), [people]);
+  const foreign = useMemo(() => withRoles(people, ({ bit }) => bit === 0), [people]);
   const newestFirst = useMemo(() => events?.toReversed() ?? [], [events]);
   return (
     <>
@@ -51,21 +53,32 @@ const Roles = ({ token }: { readonly token: Token }) => {
         <When name="at" label="At" at={at} from={from} to={to} />
       </div>
       <div className="space-y-4">
-        <ListCard
-          title={wallets == null ? "Administrators" : administratorsText(wallets)}
-          about="Addresses that may administer the token at this time"
-          of={roles}
-          what="The roles"
-          lines={4}
-          label="Administrators"
-          columns={HELD}
-          rows={() => held}
-          keyOf={({ owner, role }) => `${owner} ${role}`}
-          empty={{
-            title: "No administrators",
-            text: "Every role was revoked, or none was granted by then.",
-          }}
-        />
+        <Card
+          flush
+          title={wallets == null ? "Administrators" : administratorsText(administrators.length)}
+          about="Who may do what at this time, since when"
+        >
+          <Answered of={roles} what="The roles" lines={4}>
+            {() =>
+              administrators.length === 0 ? (
+                <Empty title="No administrators">
+                  Every role was revoked, or none was granted by then.
+                </Empty>
+              ) : (
+                <RightsMatrix people={administrators} />
+              )
+            }
+          </Answered>
+        </Card>
+        {foreign.length === 0 ? null : (
+          <Card
+            flush
+            title="Roles of other packages"
+            about="Recorded by the contract; they give no right in this token"
+          >
+            <RoleLines people={foreign} />
+          </Card>
+        )}
         <ListCard
           title="History"
           about={
@@ -102,69 +115,38 @@ const useHistory = (coinType: string) =>
 /** An event's id begins with its transaction's digest. */
 const digestOf = ({ eventId }: Event): string => eventId.slice(0, eventId.lastIndexOf("-"));
 
-/** Counts wallets with a right: roles of other packages have no bit, and give none. */
-const administratorsText = (wallets: readonly WalletRoles[]): string => {
-  const count = wallets.filter(({ roleBits }) => roleBits !== 0).length;
-  return `${countText(count)} ${count === 1 ? "administrator" : "administrators"}`;
-};
-
-type HeldRole = {
-  readonly owner: string;
-  readonly role: string;
-  readonly bit: number;
-  /** Whether it is the first row of its wallet. */
-  readonly first: boolean;
-  /** The newest grant by the time in view. */
-  readonly since: Event | undefined;
-};
+const administratorsText = (count: number): string =>
+  `${countText(count)} ${count === 1 ? "administrator" : "administrators"}`;
 
 /** @param until unix seconds; undefined: now */
-const heldRoles = (
+const peopleOf = (
   wallets: readonly WalletRoles[],
   events: readonly Event[],
   until: string | undefined,
-): readonly HeldRole[] =>
-  wallets.flatMap(({ owner, roles }) =>
-    roles.map((role, index) => ({
-      owner,
-      role,
-      bit: events.find((event) => event.role === role)?.roleBit ?? 0,
-      first: index === 0,
-      since: events.findLast(
-        (event) =>
-          event.owner === owner &&
-          event.role === role &&
-          event.granted &&
-          (until === undefined || Number(event.checkpointTimestamp) <= Number(until)),
-      ),
-    })),
-  );
+): readonly Person[] =>
+  wallets.map(({ owner, roles }) => ({
+    owner,
+    held: roles.map((role) => {
+      const granted = (event: Event) =>
+        event.role === role && event.owner === owner && event.granted;
+      const isBefore = ({ checkpointTimestamp }: Event) =>
+        until === undefined || Number(checkpointTimestamp) <= Number(until);
+      return {
+        role,
+        bit: events.find((event) => event.role === role)?.roleBit ?? 0,
+        since: events.findLast((event) => granted(event) && isBefore(event))?.checkpointTimestamp,
+      };
+    }),
+  }));
 
-const HELD: readonly Column<HeldRole>[] = [
-  {
-    header: "Wallet",
-    cell: ({ owner, first }) =>
-      first ? (
-        <WalletId address={owner} to="movements" />
-      ) : (
-        <span className="text-muted">same wallet</span>
-      ),
-  },
-  {
-    header: "Role",
-    cell: ({ role, bit }) => (
-      <span title={role}>
-        {roleName(role, bit)}
-        <span className="text-muted max-md:hidden">, {roleAllows(role, bit)}</span>
-      </span>
-    ),
-  },
-  {
-    header: "Since",
-    cell: ({ since }) => since && <Moment at={fromSeconds(since.checkpointTimestamp)} brief />,
-  },
-  transactionColumn(({ since }) => since && digestOf(since)),
-];
+/** The people with such roles, and only those roles of theirs. */
+const withRoles = (
+  people: readonly Person[],
+  isWanted: (role: HeldRole) => boolean,
+): readonly Person[] =>
+  people
+    .map(({ owner, held }) => ({ owner, held: held.filter(isWanted) }))
+    .filter(({ held }) => held.length > 0);
 
 const HISTORY: readonly Column<Event>[] = [
   timeColumn("Time", ({ checkpointTimestamp }) => fromSeconds(checkpointTimestamp)),
@@ -173,7 +155,7 @@ const HISTORY: readonly Column<Event>[] = [
     cell: ({ granted, role, roleBit }) => (
       <span className="inline-flex items-center gap-2">
         <Badge tone={granted ? "good" : "bad"}>{granted ? "granted" : "revoked"}</Badge>
-        {roleName(role, roleBit)}
+        <Cut text={roleName(role, roleBit)} />
       </span>
     ),
   },
