@@ -3,8 +3,10 @@ import { acting } from "../audit/sequence/acts.ts";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
 import { DEMO_ASSETS } from "../service/assets.ts";
 import {
+  demoOperatorKeyFile,
   demoTaKeyFile,
   keepPrivately,
+  keptDemoOperatorKey,
   keptDemoTaKey,
   keptStartKey,
   startKeyFile,
@@ -27,12 +29,38 @@ export const startKey = async (
   if (keys.some(({ kind, revokedAt }) => kind === "graphql" && revokedAt === null))
     return undefined;
 
+  return makeKey(config, write, "graphql", startKeyFile(config));
+};
+
+/**
+ * Makes the operator key that the demo lends, unless there is one. A revoked one is not replaced.
+ * Only where no data is real.
+ */
+export const demoOperatorKey = async (
+  config: Pick<Config, "dataDir">,
+  { write }: Pick<Storage, "write">,
+): Promise<void> => {
+  const kept = await keptDemoOperatorKey(config);
+  if (kept !== undefined && (await verifyKey(write, "operator", kept)) !== null) return;
+  const keys = await listKeys(write);
+  const isRevoked = keys.some(
+    ({ kind, label, revokedAt }) => kind === "operator" && label === LABEL && revokedAt !== null,
+  );
+  if (isRevoked) return;
+  await makeKey(config, write, "operator", demoOperatorKeyFile(config));
+};
+
+const makeKey = async (
+  config: Pick<Config, "dataDir">,
+  write: Storage["write"],
+  kind: "graphql" | "operator",
+  path: string,
+): Promise<string> => {
   const { secret } = await acting(write, async (tx) => {
-    const kind = "graphql";
     const made = await createKey(tx, { kind, label: LABEL });
     return [made, { command: "start", details: { id: made.id, kind }, on: "deployment" }];
   });
-  await keepPrivately(config, startKeyFile(config), `${secret}\n`);
+  await keepPrivately(config, path, `${secret}\n`);
   return secret;
 };
 

@@ -32,7 +32,7 @@ export const startCommand = () =>
     const { startBackgroundWork } = await import("../service/background-work.ts");
     const { evmReading } = await import("../service/evm.ts");
     const { startIndexing } = await import("../service/indexing.ts");
-    const { demoTaKey, startKey } = await import("./start-key.ts");
+    const { demoOperatorKey, demoTaKey, startKey } = await import("./start-key.ts");
     await ledger.recordDecimals(storage);
     await using notes = keepProcessNotes(storage.write, telemetry.figures);
     const indexed = { ...runtime, storage, ledger, signal };
@@ -66,6 +66,7 @@ export const startCommand = () =>
         return;
       }
       const key = await startKey(config, storage);
+      if (isAllDemo(config)) await demoOperatorKey(config, storage);
       const link = key === undefined ? undefined : await demoLink(config, serving.url);
       const demo = receiver && { ...receiver, taKeyFile: await demoTaKey(config, storage) };
       line.clear();

@@ -17,7 +17,10 @@ export const pageSettingsAnswer = z.object({
     })
     .nullable(),
   demo: z
-    .object({ tour: z.boolean().describe("Whether `POST /demo/tour` is available.") })
+    .object({
+      tour: z.boolean().describe("Whether `POST /demo/tour` is available."),
+      operator: z.boolean().describe("Whether `POST /demo/operator` is available."),
+    })
     .nullable()
     .describe("Only on the demo ledger."),
 });
@@ -30,6 +33,10 @@ export const sessionAnswer = z.object({
 
 export const lentSessionAnswer = z.object({
   key: z.string().describe("A key of the kind graphql."),
+});
+
+export const lentOperatorAnswer = z.object({
+  key: z.string().describe("A key of the kind operator."),
 });
 
 const base64 = (what: string) => z.string().describe(`${what}, base64.`);

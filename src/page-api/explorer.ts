@@ -1,6 +1,6 @@
 /** The chain's network, and the pages of its explorer that the page links to. */
 
-/** URLs with their placeholders; null without a page. */
+/** URLs with their placeholders, on the demo ledger a path of this page; null without a page. */
 type ExplorerPages = {
   /** With `{digest}`. */
   readonly transaction: string | null;
@@ -37,7 +37,9 @@ export const networkOf = (chain: string | null, ledgerSource: string): Network |
 };
 
 const usualPages = (network: Network | null): Partial<ExplorerPages> => {
-  if (network === null || network === "demo") return {};
+  // The demo's chain has no explorer but this page.
+  if (network === "demo") return { transaction: "/transaction/{digest}" };
+  if (network === null) return {};
   const site = `https://suiscan.xyz/${network}`;
   return {
     transaction: `${site}/tx/{digest}`,

@@ -1,13 +1,19 @@
 /**
- * `GET /page/settings`, `GET /session` and `POST /demo/session`: the page's settings and sign-in.
+ * `GET /page/settings`, `GET /session`, `POST /demo/session` and `POST /demo/operator`: the page's
+ * settings and sign-in.
  */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
-import { json, jsonBody, type Route, route, type Who } from "../http/route.ts";
+import { json, jsonBody, NO_BODY, type Route, route, type Who } from "../http/route.ts";
 import type { KeyOf } from "../http/who.ts";
 import { readMeta } from "../projections/meta.ts";
-import { lentSessionAnswer, pageSettingsAnswer, sessionAnswer } from "./answers.ts";
+import {
+  lentOperatorAnswer,
+  lentSessionAnswer,
+  pageSettingsAnswer,
+  sessionAnswer,
+} from "./answers.ts";
 import { type ExplorerSettings, explorerPages, networkOf } from "./explorer.ts";
 
 /** A key that may read what the page shows. */
@@ -17,6 +23,10 @@ export type Reader = KeyOf<"graphql" | "operator">;
 export type DemoAccess = {
   /** Consumes the newest link's token and returns a valid `graphql` key; null for other tokens. */
   lend(token: string): Promise<string | null>;
+  /** A valid `operator` key for a caller with one of the demo's own keys; null for others. */
+  lendOperator(caller: Pick<Reader, "id">): Promise<string | null>;
+  /** Whether an operator key can be lent. */
+  hasOperator(): Promise<boolean>;
   /** Whether tours are available. */
   hasTour(): Promise<boolean>;
 };
@@ -52,7 +62,10 @@ export const pageRoutes = (settings: PageSettings): readonly Route[] => {
           chain: chainId,
           network,
           explorer: explorerPages(network, explorer),
-          demo: demo === undefined ? null : { tour: await demo.hasTour() },
+          demo:
+            demo === undefined
+              ? null
+              : { tour: await demo.hasTour(), operator: await demo.hasOperator() },
         };
       },
     }),
@@ -65,7 +78,7 @@ export const pageRoutes = (settings: PageSettings): readonly Route[] => {
       answer: json("Session", sessionAnswer, "The key."),
       handle: async ({ caller: { id: keyId, kind, label } }) => ({ keyId, kind, label }),
     }),
-    ...(demo === undefined ? [] : [lentSession(open, demo)]),
+    ...(demo === undefined ? [] : [lentSession(open, demo), lentOperator(reader, demo)]),
   ];
 };
 
@@ -85,6 +98,27 @@ const lentSession = (open: Who<undefined>, demo: DemoAccess): Route =>
         throw new HttpError(
           403,
           "this link was used or replaced by a newer one, or its key was revoked; make another one: `holderbook demo link`",
+        );
+      }
+      return { key };
+    },
+  });
+
+const lentOperator = (reader: Who<Reader>, demo: DemoAccess): Route =>
+  route({
+    method: "POST",
+    path: "/demo/operator",
+    who: reader,
+    operationId: "lentOperator",
+    summary: "Get the demo's operator key, with the read key that the demo's link lent",
+    body: NO_BODY,
+    answer: json("LentOperator", lentOperatorAnswer, "The key."),
+    handle: async ({ caller }) => {
+      const key = await demo.lendOperator(caller);
+      if (key === null) {
+        throw new HttpError(
+          403,
+          "the demo lends its operator key to its own read key only, and not after it was revoked; open another link: `holderbook demo link`",
         );
       }
       return { key };

@@ -2,17 +2,17 @@
  * The demo's access for the browser that opens the link printed by `start`, and its guided tour.
  */
 import type { Reads } from "../database/readers.ts";
-import { findKey, verifyKey } from "../http/keys.ts";
+import { findKey, type KeyKind, verifyKey } from "../http/keys.ts";
 import type { DemoAccess } from "../page-api/page-settings.ts";
 import type { TourSettings } from "../page-api/tour.ts";
 import { type Assets, suiTokens } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { DEMO_ASSETS } from "./assets.ts";
 import { isAllDemo } from "./demo.ts";
-import { keptDemoTaKey, keptStartKey, takeDemoToken } from "./kept-keys.ts";
+import { keptDemoOperatorKey, keptDemoTaKey, keptStartKey, takeDemoToken } from "./kept-keys.ts";
 
 /**
- * The key made by `start`, while valid. Undefined where data may be real.
+ * The keys made by `start`, while valid. Undefined where data may be real.
  * @param keys for cached keys
  * @param tour where its requests are served
  */
@@ -22,14 +22,26 @@ export const demoAccess = (
   tour: DemoTour | undefined,
 ): DemoAccess | undefined => {
   if (!isAllDemo(config)) return undefined;
+  const readKey = () => valid(keys, "graphql", keptStartKey(config));
+  const operatorKey = () => valid(keys, "operator", keptDemoOperatorKey(config));
   return {
     lend: async (token) => {
-      const kept = await keptStartKey(config);
-      if (kept === undefined || (await verifyKey(keys, "graphql", kept)) === null) return null;
-      return (await takeDemoToken(config, token)) ? kept : null;
+      const read = await readKey();
+      return read !== null && (await takeDemoToken(config, token)) ? read.secret : null;
     },
+    lendOperator: async (caller) => {
+      const [read, operator] = await Promise.all([readKey(), operatorKey()]);
+      return [read?.id, operator?.id].includes(caller.id) ? (operator?.secret ?? null) : null;
+    },
+    hasOperator: async () => (await operatorKey()) !== null,
     hasTour: async () => (await tour?.secretKey()) !== undefined,
   };
+};
+
+const valid = async (keys: Reads, kind: KeyKind, kept: Promise<string | undefined>) => {
+  const secret = await kept;
+  const key = secret === undefined ? null : await verifyKey(keys, kind, secret);
+  return secret === undefined || key === null ? null : { id: key.id, secret };
 };
 
 type DemoTour = Omit<TourSettings, "db" | "reader" | "send">;

@@ -10,15 +10,25 @@ import { makeDataDir } from "../settings/data-dir.ts";
 export const startKeyFile = ({ dataDir }: Pick<Config, "dataDir">): string =>
   join(dataDir, "start-key");
 
+/** The operator key that the demo lends. */
+export const demoOperatorKeyFile = ({ dataDir }: Pick<Config, "dataDir">): string =>
+  join(dataDir, "demo-operator-key");
+
 /** The key pair that signs requests for the demo's first asset. */
 export const demoTaKeyFile = ({ dataDir }: Pick<Config, "dataDir">): string =>
   join(dataDir, "demo-ta-key.json");
 
 /** The GraphQL key of an earlier `start`, perhaps revoked; undefined without one. */
-export const keptStartKey = async (
+export const keptStartKey = async (config: Pick<Config, "dataDir">): Promise<string | undefined> =>
+  keptKey(startKeyFile(config));
+
+/** The demo's operator key of an earlier `start`, perhaps revoked; undefined without one. */
+export const keptDemoOperatorKey = async (
   config: Pick<Config, "dataDir">,
-): Promise<string | undefined> => {
-  const text = (await readIfThere(startKeyFile(config)))?.trim();
+): Promise<string | undefined> => keptKey(demoOperatorKeyFile(config));
+
+const keptKey = async (path: string): Promise<string | undefined> => {
+  const text = (await readIfThere(path))?.trim();
   return text === "" ? undefined : text;
 };
 

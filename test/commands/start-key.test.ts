@@ -1,9 +1,9 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { demoTaKey, startKey } from "../../src/commands/start-key.ts";
-import { findKey, listKeys } from "../../src/http/keys.ts";
-import { demoTaKeyFile, keptDemoTaKey } from "../../src/service/kept-keys.ts";
+import { demoOperatorKey, demoTaKey, startKey } from "../../src/commands/start-key.ts";
+import { findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
+import { demoTaKeyFile, keptDemoOperatorKey, keptDemoTaKey } from "../../src/service/kept-keys.ts";
 import { registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
@@ -33,6 +33,25 @@ test("keys made by a start are reused by the next start while the database knows
   expect(await demoTaKey(config, { write: other })).toBe(file);
   expect(await readFile(file, "utf8")).not.toBe(pair);
   expect(await listKeys(other)).toHaveLength(1);
+});
+
+test("the demo's operator key is made once, again for another database, and not after it was revoked", async () => {
+  await using folder = await temporaryFolder();
+  await using write = await freshDatabase();
+  const config = { dataDir: join(folder.path, "data") };
+  const made = async (on = write) => {
+    await demoOperatorKey(config, { write: on });
+    return await keptDemoOperatorKey(config);
+  };
+  const first = await made();
+  expect(first).toMatch(/^hb_operator_/);
+  expect(await made()).toBe(first);
+  const [key] = await listKeys(write);
+  expect(await revokeKey(write, key?.id ?? "")).toBe(true);
+  await using other = await freshDatabase();
+  expect(await made(other)).not.toBe(first);
+  await made();
+  expect(await listKeys(write)).toHaveLength(1);
 });
 
 test("a key pair of a former version with unbound signatures can be replaced by one with bound ones", async () => {

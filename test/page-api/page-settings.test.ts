@@ -8,6 +8,7 @@ import { type OperatorApi, serveOperator } from "../operator/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 const DEMO_KEY = "hb_graphql_of-the-demo";
+const DEMO_OPERATOR_KEY = "hb_operator_of-the-demo";
 
 let database: TestDatabase;
 let api: OperatorApi;
@@ -16,7 +17,13 @@ let token: string | undefined = "token";
 beforeAll(async () => {
   database = await freshDatabase();
   const lend = async (given: string) => (given === token ? DEMO_KEY : null);
-  api = await serveOperator(database, { page: { demo: { lend, hasTour: async () => true } } });
+  const demo = {
+    lend,
+    lendOperator: async () => DEMO_OPERATOR_KEY,
+    hasOperator: async () => true,
+    hasTour: async () => true,
+  };
+  api = await serveOperator(database, { page: { demo } });
 });
 
 afterAll(async () => {
@@ -26,7 +33,10 @@ afterAll(async () => {
 
 test("the demo's key is only for holders of the link's token, and in no other answer", async () => {
   const settings = await api.get("/page/settings", null);
-  expect(pageSettingsAnswer.strict().parse(settings.json).demo).toEqual({ tour: true });
+  expect(pageSettingsAnswer.strict().parse(settings.json).demo).toEqual({
+    tour: true,
+    operator: true,
+  });
   expect(settings.text).not.toContain("hb_");
   const lent = await api.post("/demo/session", { token: "token" }, null);
   expect([lent.status, lent.json]).toEqual([200, { key: DEMO_KEY }]);
@@ -39,6 +49,13 @@ test("the demo's key is only for holders of the link's token, and in no other an
   for (const wrong of [{}, { token: 1 }, { token: "x".repeat(101) }, { token: "a", more: 1 }]) {
     expect((await api.post("/demo/session", wrong, null)).status).toBe(400);
   }
+});
+
+test("no operator key is lent without a key", async () => {
+  expect((await api.post("/demo/operator", {}, null)).status).toBe(401);
+  const lent = await api.post("/demo/operator", {}, api.keys.graphql);
+  expect([lent.status, lent.json]).toEqual([200, { key: DEMO_OPERATOR_KEY }]);
+  expect((await api.post("/demo/operator", { more: 1 }, api.keys.graphql)).status).toBe(400);
 });
 
 test("no other origin can read the settings, whatever they contain", async () => {
@@ -61,6 +78,7 @@ test("a ledger other than the demo's gives out no key", async () => {
     demo: null,
   });
   expect((await other.post("/demo/session", { token: "token" }, null)).status).toBe(404);
+  expect((await other.post("/demo/operator", {}, other.keys.graphql)).status).toBe(404);
 });
 
 test("networks are identified by their chain, and explorers by the network", () => {
@@ -80,7 +98,11 @@ test("networks are identified by their chain, and explorers by the network", () 
   expect(explorerPages("testnet", unset)?.transaction).toBe(
     "https://suiscan.xyz/testnet/tx/{digest}",
   );
-  expect(explorerPages("demo", unset)).toBeNull();
+  // The demo's transactions are shown by this page.
+  expect(explorerPages("demo", unset)).toEqual({
+    ...{ account: null, object: null, checkpoint: null },
+    transaction: "/transaction/{digest}",
+  });
   const own = { ...unset, transaction: "none", account: "https://explorer.example/{address}" };
   expect(explorerPages("mainnet", own)).toMatchObject({
     transaction: null,

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createKey } from "../../src/http/keys.ts";
 import {
+  lentOperatorAnswer,
   lentSessionAnswer,
   pageSettingsAnswer,
   sessionAnswer,
@@ -217,7 +218,7 @@ test("behind a proxy that rewrites Host a stranger gets no key and starts no tou
   const text = await (await fetch(`${proxy.url}/page/settings`)).text();
   expect(pageSettingsAnswer.parse(JSON.parse(text))).toMatchObject({
     network: "demo",
-    demo: { tour: true },
+    demo: { tour: true, operator: true },
   });
   expect(text).not.toContain(key);
   expect((await exchange("made-up", proxy.url)).status).toBe(403);
@@ -231,6 +232,32 @@ test("the link printed by start lends a read-only key to the first who opens it"
   const headers = { "x-api-key": key };
   expect(sessionAnswer.parse((await get("/session", headers)).json).kind).toBe("graphql");
   expect((await get("/operator/summary", headers)).status).toBe(403);
+});
+
+test("the lent read key gets the demo's operator key until that is revoked, and no other key does", async () => {
+  const operator = (presented?: string) =>
+    post("/demo/operator", presented === undefined ? {} : { "x-api-key": presented });
+  const first = lentOperatorAnswer.parse(await (await operator(key)).json()).key;
+  const again = lentOperatorAnswer.parse(await (await operator(key)).json()).key;
+  expect(again).toBe(first);
+  expect((await get("/operator/summary", { "x-api-key": first })).status).toBe(200);
+  const session = sessionAnswer.parse((await get("/session", { "x-api-key": first })).json);
+  expect(session.kind).toBe("operator");
+
+  expect((await operator()).status).toBe(401);
+  for (const kind of ["graphql", "operator"] as const) {
+    const { secret } = await createKey(database, { kind });
+    expect((await operator(secret)).status).toBe(403);
+  }
+  const { code, stderr } = await runCommand(["keys", "revoke", session.keyId], settings);
+  expect(code, stderr).toBe(0);
+  await eventually("the key is no longer lent", async () => {
+    const { status } = await operator(key);
+    const { demo } = pageSettingsAnswer.parse((await get("/page/settings")).json);
+    return status === 403 && demo?.operator === false
+      ? { done: status }
+      : { seen: { status, demo } };
+  });
 });
 
 test("a command prints another link, and earlier ones stop working", async () => {
@@ -292,6 +319,7 @@ test("the page's own routes are described with the other interfaces", async () =
       "/page/settings",
       "/session",
       "/demo/session",
+      "/demo/operator",
       "/exports/cap-table",
       "/exports/statement",
       "/proofs/{checkpoint}",
