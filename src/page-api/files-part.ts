@@ -15,6 +15,7 @@ export const PAGE_PATHS = [
   "/movements",
   "/roles",
   "/proof",
+  "/check",
   "/requests",
   "/requests/:id",
   "/deliveries",

@@ -3,6 +3,8 @@ import { createRootRoute, createRoute, createRouter, Link } from "@tanstack/reac
 import { Loading } from "./blocks/answered.tsx";
 import { Empty } from "./blocks/blocks.tsx";
 import { Broken, view } from "./blocks/view.tsx";
+import { isMoment } from "./data/moment.ts";
+import type { RouteAbout } from "./data/route.ts";
 import { Layout } from "./shell/layout.tsx";
 
 /** Text of a search parameter; numbers in an address are read as numbers. */
@@ -13,10 +15,15 @@ const text = (value: unknown): string | undefined =>
       ? String(value)
       : undefined;
 
+/** Parameters that are moments: unix seconds, or `c` and a checkpoint. */
+const MOMENTS: ReadonlySet<string> = new Set(["at", "with"]);
 /** Parameters in unix seconds. */
-const TIMES: ReadonlySet<string> = new Set(["at", "since", "with"]);
+const TIMES: ReadonlySet<string> = new Set(["since"]);
 
-const isTime = (value: string): boolean => /^\d{1,13}$/.test(value) && Number(value) <= 8.64e12;
+const isValid = (name: string, value: string): boolean =>
+  MOMENTS.has(name) || TIMES.has(name)
+    ? isMoment(value) && (MOMENTS.has(name) || !value.startsWith("c"))
+    : true;
 
 /** The valid parameters among the given ones. */
 const given = <Names extends string>(
@@ -26,7 +33,7 @@ const given = <Names extends string>(
   const found: { [Name in Names]?: string } = {};
   for (const name of names) {
     const value = text(search[name]);
-    if (value !== undefined && (!TIMES.has(name) || isTime(value))) found[name] = value;
+    if (value !== undefined && isValid(name, value)) found[name] = value;
   }
   return found;
 };
@@ -47,41 +54,67 @@ const root = createRootRoute({
 const page = <const Path extends string, const Name extends string = never>({
   path,
   search: names = [],
+  about,
   load,
 }: {
   readonly path: Path;
   readonly search?: readonly Name[];
+  readonly about?: RouteAbout;
   readonly load: Parameters<typeof view>[0];
 }) =>
   createRoute({
     getParentRoute: () => root,
     path,
     validateSearch: (search: Record<string, unknown>) => given(search, names),
+    ...(about !== undefined && { staticData: { about } }),
     component: view(load),
   });
 
 const routeTree = root.addChildren([
-  page({ path: "/", search: ["since"], load: () => import("./pages/today/page.tsx") }),
+  page({
+    path: "/",
+    search: ["since"],
+    about: { ofToken: true },
+    load: () => import("./pages/today/page.tsx"),
+  }),
   page({ path: "/status", load: () => import("./pages/status/page.tsx") }),
   page({
     path: "/cap-table",
-    // `at`, `with`: two dates to compare, unix seconds; `show`: the view; `only`: a filter of rows.
+    // `at`, `with`: two moments to compare; `show`: the view; `only`: a filter of rows.
     search: ["at", "with", "show", "only"],
+    about: { ofToken: true, moment: "at" },
     load: () => import("./pages/cap-table/page.tsx"),
   }),
   // A holder's number, or a wallet's address.
   page({
     path: "/holder/$holder",
     search: ["at"],
+    about: { ofToken: true, moment: "at" },
     load: () => import("./pages/holder/page.tsx"),
   }),
   page({
     path: "/movements",
     search: ["kind", "wallet", "order"],
+    about: { ofToken: true },
     load: () => import("./pages/movements/page.tsx"),
   }),
-  page({ path: "/roles", search: ["at"], load: () => import("./pages/roles/page.tsx") }),
-  page({ path: "/proof", search: ["checkpoint"], load: () => import("./pages/proof/page.tsx") }),
+  page({
+    path: "/roles",
+    search: ["at"],
+    about: { ofToken: true, moment: "at" },
+    load: () => import("./pages/roles/page.tsx"),
+  }),
+  page({
+    path: "/proof",
+    search: ["checkpoint"],
+    about: { ofToken: true, moment: "checkpoint" },
+    load: () => import("./pages/proof/page.tsx"),
+  }),
+  page({
+    path: "/check",
+    about: { open: true },
+    load: () => import("./pages/check/page.tsx"),
+  }),
   page({
     path: "/requests",
     // `after`: the cursor of the page.

@@ -1,15 +1,19 @@
 /** The layout of pages: heads, cards, badges, figures, notices. */
 import type { ReactNode } from "react";
+import { Share } from "../controls/share.tsx";
 import { CheckIcon, CloseIcon, WarnIcon } from "../shown/icons.tsx";
 
-/** Title of a page, a sentence about it, and its actions. */
+/** Title of a page, a sentence about it, and its actions; a link to it and its print come by themselves. */
 export const PageHead = ({
   title,
   about,
+  checkpoint,
   children,
 }: {
   readonly title: string;
   readonly about?: ReactNode;
+  /** Of what is shown, for links and prints; the newest without it. */
+  readonly checkpoint?: string | undefined;
   readonly children?: ReactNode;
 }) => (
   <header className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
@@ -17,9 +21,10 @@ export const PageHead = ({
       <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
       {about === undefined ? null : <div className="mt-0.5 text-sm text-muted">{about}</div>}
     </div>
-    {children === undefined ? null : (
-      <div className="flex flex-wrap items-center gap-2">{children}</div>
-    )}
+    <div className="flex flex-wrap items-center gap-2 print:w-full">
+      {children === undefined ? null : <div className="contents print:hidden">{children}</div>}
+      <Share title={title} checkpoint={checkpoint} />
+    </div>
   </header>
 );
 

@@ -20,7 +20,7 @@ const LOOKS: Readonly<Record<ButtonLook, string>> = {
 
 /** Classes of a button, for elements that act like one. */
 export const buttonClass = (look: ButtonLook = "plain"): string =>
-  `inline-flex h-8 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap transition-colors disabled:pointer-events-none disabled:opacity-50 ${LOOKS[look]}`;
+  `inline-flex h-8 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap transition-colors disabled:pointer-events-none disabled:opacity-50 print:hidden ${LOOKS[look]}`;
 
 export const Button = ({
   look = "plain",

@@ -1,5 +1,6 @@
-/** Choosing a moment, kept in the page's address as unix seconds; absent for now. */
+/** Choosing a moment, kept in the page's address; absent for now. */
 import { useEffect, useRef, useState } from "react";
+import { useMomentMs } from "../data/moment.ts";
 import { useChangeAddress } from "../data/tokens.ts";
 import { fieldSeconds, fieldText } from "../shown/moment.ts";
 import { Button } from "./controls.tsx";
@@ -17,7 +18,7 @@ export const When = ({
   /** Of the search parameter. */
   readonly name: "at" | "since" | "with";
   readonly label: string;
-  /** Unix seconds, decimal; undefined: now. */
+  /** The moment; undefined: now. */
   readonly at: string | undefined;
   /** Shown while none is chosen; the newest time without it. */
   readonly shown?: number | undefined;
@@ -27,7 +28,8 @@ export const When = ({
   readonly nowLabel?: string;
 }) => {
   const change = useChangeAddress();
-  const at = given === undefined ? undefined : Number(given);
+  const atMs = useMomentMs(given);
+  const at = atMs === undefined ? undefined : Math.floor(atMs / 1_000);
   const choose = (chosen: number | undefined) =>
     change({ [name]: chosen === undefined ? undefined : String(chosen) });
   const [slid, setSlid] = useState(at ?? shown ?? to);
@@ -46,7 +48,7 @@ export const When = ({
     choose(value >= end ? undefined : value);
   };
   return (
-    <div className="flex min-w-0 flex-wrap items-center gap-2">
+    <div className="flex min-w-0 flex-wrap items-center gap-2 print:hidden">
       <span className="text-xs font-medium text-muted">{label}</span>
       <input
         type="datetime-local"
@@ -80,7 +82,7 @@ export const When = ({
           onKeyUp={() => settle(slid)}
         />
       )}
-      <Button look={at === undefined ? "strong" : "plain"} onClick={() => choose(undefined)}>
+      <Button look={given === undefined ? "strong" : "plain"} onClick={() => choose(undefined)}>
         {nowLabel}
       </Button>
     </div>

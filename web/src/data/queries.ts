@@ -13,7 +13,7 @@ import {
 import type { TadaDocumentNode } from "gql.tada";
 import { useMemo } from "react";
 import { AskError, type Asking, ask, askPath } from "./ask.ts";
-import { useSession } from "./session.ts";
+import { useSession, useSessionControl } from "./session.ts";
 
 /** First part of the key of every query that is invalidated as the register moves. */
 export const NOW = "now";
@@ -33,14 +33,19 @@ export const useRead = <Data>(
   fresh: Fresh,
   name: readonly unknown[],
   read: (asking: Asking) => Promise<Data>,
-  options: Pick<UseQueryOptions<Data>, "enabled" | "refetchInterval" | "refetchOnMount"> = {},
+  options: Pick<UseQueryOptions<Data>, "refetchInterval" | "refetchOnMount"> & {
+    readonly enabled?: boolean;
+  } = {},
 ): UseQueryResult<Data, Error> => {
-  const { key } = useSession();
+  const { session } = useSessionControl();
+  const { enabled = true, ...rest } = options;
   return useQuery({
     queryKey: [fresh, ...name],
-    queryFn: ({ signal }) => read({ key, signal }),
+    queryFn: ({ signal }) => read({ key: session?.key, signal }),
     staleTime: fresh === PAST ? Number.POSITIVE_INFINITY : 0,
-    ...options,
+    // The register is only read with a key: a view that opens without one shows nothing of it.
+    enabled: session !== null && enabled,
+    ...rest,
   });
 };
 
@@ -82,7 +87,7 @@ const FAILED_AGAIN_MS = 5_000;
 export const untilAnswered = ({ state: { error } }: Settled): number | false =>
   error === null || isRefused(error) ? false : FAILED_AGAIN_MS;
 
-/** A JSON path behind the key, refreshed while the page is visible: every so many milliseconds, depending on its data. */
+/** A JSON path, asked with the key if there is one, refreshed while the page is visible: every so many milliseconds, depending on its data. */
 export const usePath = <Answer extends object>(
   path: string,
   {
@@ -93,10 +98,10 @@ export const usePath = <Answer extends object>(
     readonly enabled?: boolean;
   } = {},
 ): UseQueryResult<Answer, Error> => {
-  const { key } = useSession();
+  const { session } = useSessionControl();
   return useQuery<Answer>({
     queryKey: ["path", path],
-    queryFn: ({ signal }) => askPath<Answer>(path, { key, signal }),
+    queryFn: ({ signal }) => askPath<Answer>(path, { key: session?.key, signal }),
     enabled,
     refetchInterval: ({ state }) => {
       const ms = typeof everyMs === "function" ? everyMs(state.data) : everyMs;

@@ -4,17 +4,24 @@ import type { PageSettings, SessionAnswer } from "./answers.ts";
 
 export type KeyKind = SessionAnswer["kind"];
 
-/** The key lives in the memory of this page and nowhere else. */
+/** The key lives in the memory of this page, and for this tab where its owner asked for that (`kept-session.ts`). */
 export type Session = Pick<SessionAnswer, "kind" | "label"> & {
   readonly key: string;
   /** Whether the demo lent it, instead of a person who typed it in. */
   readonly lent: boolean;
+  /** When this tab forgets the key, milliseconds; null for a key that a reload forgets, or that the demo lent. */
+  readonly untilMs: number | null;
 };
 
-type SessionControl = {
+export type SessionControl = {
   readonly session: Session | null;
-  /** @throws AskError when the key is refused, or is of another interface */
-  signIn(key: string): Promise<void>;
+  /** Why there is none: the demo's link did not open, or its time is over; null without a reason to show. */
+  readonly fault: Error | null;
+  /**
+   * @param options.stay keeps the key for this tab, for some hours
+   * @throws AskError when the key is refused, or is of another interface
+   */
+  signIn(key: string, options?: { readonly stay?: boolean }): Promise<void>;
   signOut(): void;
 };
 

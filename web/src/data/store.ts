@@ -17,12 +17,15 @@ export const createStore = <Value>(first: Value) => {
   };
 };
 
-/** A text in `localStorage`. Where the browser forbids storage nothing is kept. */
-export const kept = (place: string) => ({
-  get: (): string | null => unlessForbidden(() => localStorage.getItem(place)),
-  set: (text: string) => unlessForbidden(() => localStorage.setItem(place, text)),
-  remove: () => unlessForbidden(() => localStorage.removeItem(place)),
-});
+/** A text that the browser keeps for this tab or, without `tab`, for all. Where it forbids storage nothing is kept. */
+export const kept = (place: string, { tab = false }: { readonly tab?: boolean } = {}) => {
+  const storage = () => (tab ? sessionStorage : localStorage);
+  return {
+    get: (): string | null => unlessForbidden(() => storage().getItem(place)),
+    set: (text: string) => unlessForbidden(() => storage().setItem(place, text)),
+    remove: () => unlessForbidden(() => storage().removeItem(place)),
+  };
+};
 
 const unlessForbidden = <Value>(act: () => Value): Value | null => {
   try {

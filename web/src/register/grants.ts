@@ -3,14 +3,16 @@
  * release, the rest in equal steps, each rounded down. A test compares it with the service.
  */
 import { ask, graph, type ResultOf } from "../data/ask.ts";
+import { momentVariables } from "../data/moment.ts";
 import { NOW, PAST, useRead } from "../data/queries.ts";
 import { leastOf } from "../shown/amount.ts";
 
 export const grantsPage = graph(`query GrantsPage(
-  $coinType: String!, $owner: String, $atTimestamp: String, $after: String
+  $coinType: String!, $owner: String, $atCheckpoint: String, $atTimestamp: String, $after: String
 ) {
   tokenTimelocks(
-    coinType: $coinType, owner: $owner, atTimestamp: $atTimestamp, after: $after, limit: 1000
+    coinType: $coinType, owner: $owner, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp
+    after: $after, limit: 1000
   ) {
     objectId owner funder totalAmount leftBalance tokensTransferred commencementTimestampMs
     delayUntilFirstReleaseMs periodBetweenReleasesMs releaseCount initialReleasePortionBps
@@ -36,7 +38,7 @@ export const grantOf = (listed: Listed) => ({
 
 export type Grant = Readonly<ReturnType<typeof grantOf>>;
 
-/** Grants of these wallets, up to a thousand of each, now or at a time (unix seconds). */
+/** Grants of these wallets, up to a thousand of each, now or at a moment. */
 export const useGrants = (coinType: string, addresses: readonly string[], at: string | undefined) =>
   useRead(
     at === undefined ? NOW : PAST,
@@ -44,7 +46,7 @@ export const useGrants = (coinType: string, addresses: readonly string[], at: st
     async (asking): Promise<readonly Grant[]> => {
       const pages = await Promise.all(
         addresses.map((owner) =>
-          ask(grantsPage, { coinType, owner, atTimestamp: at ?? null, after: null }, asking),
+          ask(grantsPage, { coinType, owner, ...momentVariables(at), after: null }, asking),
         ),
       );
       return pages.flatMap(({ tokenTimelocks }) => (tokenTimelocks ?? []).map(grantOf));

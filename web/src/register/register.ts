@@ -1,6 +1,7 @@
 /** The register of a token: the rows of its cap table with exact amounts, and how they are loaded. */
 import { useState } from "react";
 import { AnswerFormError, type Asking, ask, graph, type ResultOf } from "../data/ask.ts";
+import { momentVariables } from "../data/moment.ts";
 import { NOW_LONG, PAST, ROWS_PER_REQUEST, useRead } from "../data/queries.ts";
 import { fromSeconds } from "../shown/moment.ts";
 import { shortened } from "../shown/shorten.ts";
@@ -74,8 +75,8 @@ export type Register = Readonly<ReturnType<typeof registerOf>>;
 const loadRows = async (
   when: {
     readonly coinType: string;
-    readonly atCheckpoint?: string;
-    readonly atTimestamp?: string;
+    readonly atCheckpoint?: string | null;
+    readonly atTimestamp?: string | null;
   },
   which: {
     /** A holder's number, or one of its wallets. */
@@ -94,7 +95,7 @@ const loadRows = async (
 
 /**
  * The whole register of a token, all pages as of one checkpoint; null when the token is unknown then.
- * @param at unix seconds; undefined: the newest
+ * @param at the moment; undefined: the newest
  * @param onRows called with how many rows were read, of how many
  */
 const loadRegister = async (
@@ -103,18 +104,17 @@ const loadRegister = async (
   asking: Asking,
   onRows: (rows: number, of: number) => void,
 ): Promise<Register | null> => {
-  const page = async (atCheckpoint: string | null, after: string | null) => {
-    const atTimestamp = atCheckpoint === null ? (at ?? null) : null;
-    const variables = { coinType, atCheckpoint, atTimestamp, after, limit: ROWS_PER_REQUEST };
+  const page = async (when: ReturnType<typeof momentVariables>, after: string | null) => {
+    const variables = { coinType, ...when, after, limit: ROWS_PER_REQUEST };
     return (await ask(registerPage, variables, asking)).capTable;
   };
-  const first = await page(null, null);
+  const first = await page(momentVariables(at), null);
   if (first === null) return null;
   const rows = first.rows.map(rowOf);
   let last = first.rows.at(-1);
   onRows(rows.length, first.holderCount);
   while (last !== undefined && rows.length < first.holderCount) {
-    const next = await page(first.checkpoint, last.cursor);
+    const next = await page({ atCheckpoint: first.checkpoint, atTimestamp: null }, last.cursor);
     if (next === null || next.rows.length === 0) break;
     for (const row of next.rows) rows.push(rowOf(row));
     last = next.rows.at(-1);
@@ -129,7 +129,7 @@ const loadRegister = async (
 type Loading = { readonly rows: number; readonly of: number };
 
 /**
- * The register now, or at a time (unix seconds). A register of one page is refreshed as it moves; a longer one on
+ * The register now, or at a moment. A register of one page is refreshed as it moves; a longer one on
  * request, so that thousands of rows do not change while they are read.
  */
 export const useRegister = (
@@ -153,10 +153,10 @@ export const useRegister = (
   return { ...query, loading, isLong: query.data?.isLong === true };
 };
 
-/** The row of a holder (its number, or one of its wallets) in a register, now or at a time (unix seconds). */
+/** The row of a holder (its number, or one of its wallets) in a register, now or at a moment. */
 export const useRow = (coinType: string, at: string | undefined, holder: string) =>
   useRead(at === undefined ? NOW_LONG : PAST, ["row", coinType, at ?? "newest", holder], (asking) =>
-    loadRows({ coinType, ...(at !== undefined && { atTimestamp: at }) }, { holder }, asking),
+    loadRows({ coinType, ...momentVariables(at) }, { holder }, asking),
   );
 
 /** A long register is slow to read: its exceptions are refreshed so often, milliseconds. */

@@ -2,15 +2,18 @@
 import { useIsFetching } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { Button, Choose } from "../controls/controls.tsx";
+import { Button, buttonClass, Choose } from "../controls/controls.tsx";
 import { onReturn } from "../data/contact.ts";
 import { isReplaced, loadRest } from "../data/part.ts";
+import { useRoute } from "../data/route.ts";
 import { useService, WatchedService } from "../data/service.tsx";
 import { useSession, useSessionControl, useSettings } from "../data/session.ts";
 import { keepToken, tokenLabel, useChangeAddress, useToken, useTokens } from "../data/tokens.ts";
 import { countText } from "../shown/amount.ts";
 import { CloseIcon, MenuIcon, MoonIcon, SunIcon } from "../shown/icons.tsx";
+import { clockText } from "../shown/moment.ts";
 import mark from "./mark.svg";
+import { SignIn } from "./sign-in.tsx";
 import { useTheme } from "./theme.ts";
 
 const REGISTER = [
@@ -30,10 +33,35 @@ const TRANSFER_AGENT = [
   { to: "/deliveries", label: "Deliveries" },
 ] as const;
 
-export const Layout = () => (
-  <WatchedService>
-    <Frame />
-  </WatchedService>
+export const Layout = () => {
+  const { session } = useSessionControl();
+  const { open = false } = useRoute();
+  if (session !== null) {
+    return (
+      <WatchedService>
+        <Frame />
+      </WatchedService>
+    );
+  }
+  return open ? <OpenFrame /> : <SignIn />;
+};
+
+/** Around a view that needs no key. */
+const OpenFrame = () => (
+  <div className="mx-auto min-h-dvh max-w-5xl">
+    <header className="flex h-14 items-center gap-3 border-b border-line px-4 print:hidden">
+      <Brand />
+      <span className="ml-auto">
+        <ThemeButton />
+      </span>
+      <Link to="/" className={buttonClass()}>
+        Sign in
+      </Link>
+    </header>
+    <main id="content" className="px-4 py-5 print:p-0" tabIndex={-1}>
+      <Outlet />
+    </main>
+  </div>
 );
 
 const Frame = () => {
@@ -49,14 +77,14 @@ const Frame = () => {
     return () => removeEventListener("keydown", close);
   }, [open]);
   return (
-    <div className="min-h-dvh md:grid md:grid-cols-[13.5rem_minmax(0,1fr)]">
+    <div className="min-h-dvh md:grid md:grid-cols-[13.5rem_minmax(0,1fr)] print:block">
       <a
         href="#content"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded focus:bg-surface focus:px-3 focus:py-2"
       >
         Skip to the content
       </a>
-      <header className="sticky top-0 z-30 flex h-12 items-center gap-3 border-b border-line bg-surface px-3 md:hidden">
+      <header className="sticky top-0 z-30 print:hidden flex h-12 items-center gap-3 border-b border-line bg-surface px-3 md:hidden">
         <Button
           look="quiet"
           className="px-2"
@@ -74,7 +102,7 @@ const Frame = () => {
       </header>
       <div
         id="menu"
-        className={`border-line bg-surface max-md:border-b md:sticky md:top-0 md:flex md:h-dvh md:flex-col md:border-r ${open ? "" : "max-md:hidden"}`}
+        className={`border-line bg-surface max-md:border-b md:sticky md:top-0 md:flex md:h-dvh md:flex-col md:border-r print:hidden ${open ? "" : "max-md:hidden"}`}
       >
         <div className="px-4 pt-4 pb-3 max-md:hidden">
           <Brand />
@@ -94,7 +122,7 @@ const Frame = () => {
         <Alerts />
         <main
           id="content"
-          className="mx-auto w-full max-w-7xl px-4 py-5 md:px-7 md:py-6"
+          className="mx-auto w-full max-w-7xl px-4 py-5 md:px-7 md:py-6 print:max-w-none print:p-0"
           tabIndex={-1}
         >
           <UnitsNote />
@@ -166,11 +194,25 @@ const TokenChoice = () => {
   );
 };
 
-const Foot = () => {
+const ThemeButton = () => {
   const [theme, setTheme] = useTheme();
+  const other = theme === "dark" ? "light" : "dark";
+  return (
+    <button
+      type="button"
+      aria-label={`Show in ${other} colours`}
+      title={`Show in ${other} colours`}
+      className="inline-grid size-7 shrink-0 place-items-center rounded text-muted hover:bg-sunken hover:text-ink"
+      onClick={() => setTheme(other)}
+    >
+      {theme === "dark" ? <SunIcon /> : <MoonIcon />}
+    </button>
+  );
+};
+
+const Foot = () => {
   const { session, signOut } = useSessionControl();
   const { version, network } = useSettings();
-  const other = theme === "dark" ? "light" : "dark";
   return (
     <div className="border-t border-line p-3 text-xs text-muted">
       <div className="max-md:hidden">
@@ -180,20 +222,15 @@ const Foot = () => {
         <span className="truncate">
           {network ?? "unnamed network"} · {version}
         </span>
-        <button
-          type="button"
-          aria-label={`Show in ${other} colours`}
-          title={`Show in ${other} colours`}
-          className="inline-grid size-7 shrink-0 place-items-center rounded hover:bg-sunken hover:text-ink"
-          onClick={() => setTheme(other)}
-        >
-          {theme === "dark" ? <SunIcon /> : <MoonIcon />}
-        </button>
+        <ThemeButton />
       </div>
       <div className="flex items-center justify-between gap-2 px-2">
         <span className="truncate" title={session?.label ?? undefined}>
           {session?.kind === "operator" ? "operator key" : "read key"}
           {session?.label ? ` · ${session.label}` : ""}
+          {session?.untilMs == null ? null : (
+            <span className="block truncate">until {clockText(session.untilMs, Date.now())}</span>
+          )}
         </span>
         <button
           type="button"
@@ -210,12 +247,13 @@ const Foot = () => {
 /** Tells demo data from a real register. */
 const DemoBar = () => {
   const { demo } = useSettings();
-  const { lent } = useSession();
-  if (demo === null || !lent) return null;
+  const { kind, lent } = useSession();
+  if (demo === null) return null;
+  const key = `${lent ? "a demo" : "your own"} ${kind === "operator" ? "operator" : "read"} key`;
   return (
-    <div className="border-b border-line bg-accent-soft px-4 py-1.5 text-xs md:px-7">
+    <div className="border-b border-line bg-accent-soft px-4 py-1.5 text-xs md:px-7 print:hidden">
       <strong className="font-semibold">Demo.</strong> A simulated issuer on a local ledger. You are
-      signed in with a demo read key.{" "}
+      signed in with {key}.{" "}
       {demo.tour ? (
         <Link to="/tour" search={keepToken} className="font-medium text-accent underline">
           Whitelist a wallet
@@ -265,7 +303,7 @@ const Alerts = () => {
     [],
   );
   return (
-    <div role="status">
+    <div role="status" className="print:hidden">
       {kind === "lost" ? (
         <div className="border-b border-line bg-bad-soft px-4 py-1.5 text-xs md:px-7">
           <strong className="font-semibold text-bad">{word}.</strong> {detail}

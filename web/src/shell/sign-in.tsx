@@ -1,7 +1,12 @@
 /** Signing in: the first page of a visitor without a key, and what operators' pages show with another key. */
+
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { Notice, PageHead } from "../blocks/blocks.tsx";
 import { buttonClass, TextField, useAction } from "../controls/controls.tsx";
+import { useTitle } from "../controls/share.tsx";
+import { AskError } from "../data/ask.ts";
+import { STAY_HOURS } from "../data/kept-session.ts";
 import { useSession, useSessionControl, useSettings } from "../data/session.ts";
 import { CopyButton } from "../shown/copied.tsx";
 import { KeyIcon } from "../shown/icons.tsx";
@@ -45,9 +50,12 @@ const DemoLink = ({ fault }: { readonly fault: Error | null }) => (
   </div>
 );
 
-/** @param fault why the demo's link did not open; null without */
-export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
+export const SignIn = () => {
   const { demo } = useSettings();
+  const { fault } = useSessionControl();
+  // The service refused the demo's link; otherwise the page itself ended the session.
+  const isOfLink = fault instanceof AskError;
+  useTitle("Sign in");
   return (
     <main className="grid min-h-dvh place-items-center p-4">
       <div className="w-full max-w-md">
@@ -58,15 +66,26 @@ export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
             <p className="text-sm text-muted">The register of a security token's holders</p>
           </div>
         </div>
-        {demo === null ? null : <DemoLink fault={fault} />}
+        {fault === null || isOfLink ? null : (
+          <Notice tone="warn" title="Signed out" className="mb-4">
+            {fault.message}
+          </Notice>
+        )}
+        {demo === null ? null : <DemoLink fault={isOfLink ? fault : null} />}
         <section className="rounded-xl border border-line bg-surface p-5">
           <h2 className="mb-1 text-sm font-semibold">Sign in with an API key</h2>
           <p className="mb-4 text-sm text-muted">
-            It is only kept in the memory of this page: reloading or closing the page forgets it.
+            It stays in the memory of this page: reloading or closing the page forgets it.
           </p>
           <KeyForm />
         </section>
-        <details className="mt-4 px-1 text-sm text-muted">
+        <p className="mt-4 px-1 text-sm text-muted">
+          No key, but a statement or an audit pack?{" "}
+          <Link to="/check" className="text-accent underline">
+            Check the file
+          </Link>
+        </p>
+        <details className="mt-2 px-1 text-sm text-muted">
           <summary className="cursor-pointer py-1 font-medium hover:text-ink">
             Where do I get a key?
           </summary>
@@ -94,6 +113,7 @@ export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
 const KeyForm = ({ needed }: { readonly needed?: "operator" }) => {
   const { signIn } = useSessionControl();
   const [key, setKey] = useState("");
+  const [stay, setStay] = useState(false);
   const { busy, fault, setFault, run } = useAction();
   const faultId = useId();
 
@@ -102,7 +122,7 @@ const KeyForm = ({ needed }: { readonly needed?: "operator" }) => {
     const advice = keyAdvice(key, needed);
     if (advice !== null) return setFault(advice);
     void run(() =>
-      signIn(key.trim()).catch((error: unknown) => {
+      signIn(key.trim(), { stay }).catch((error: unknown) => {
         throw new Error(refusalText(error));
       }),
     );
@@ -134,6 +154,20 @@ const KeyForm = ({ needed }: { readonly needed?: "operator" }) => {
           </Notice>
         </div>
       )}
+      <label className="mt-3 flex items-start gap-2 text-sm">
+        <input
+          type="checkbox"
+          className="mt-0.5 size-4 accent-(--accent)"
+          checked={stay}
+          onChange={(event) => setStay(event.target.checked)}
+        />
+        <span>
+          Stay signed in for {STAY_HOURS} hours
+          <span className="block text-xs text-muted">
+            In this tab only, also after a reload, until you sign out.
+          </span>
+        </span>
+      </label>
       <button
         type="submit"
         disabled={busy || key.trim() === ""}
@@ -171,7 +205,7 @@ export const OperatorsOnly = ({
             {lent
               ? "The demo read key only reads the register."
               : "Your key only reads the register."}{" "}
-            Sign in with an operator key: it replaces yours until you leave or reload the page.
+            Sign in with an operator key: it replaces yours.
           </p>
           <KeyForm needed="operator" />
         </section>

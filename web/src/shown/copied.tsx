@@ -18,7 +18,7 @@ export const CopyButton = ({ text, what }: { readonly text: string; readonly wha
       type="button"
       aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
       title={copied ? "Copied" : `Copy ${what}`}
-      className="inline-grid size-6 shrink-0 place-items-center rounded text-muted hover:bg-sunken hover:text-ink"
+      className="inline-grid size-6 shrink-0 place-items-center rounded text-muted hover:bg-sunken hover:text-ink print:hidden"
       onClick={(event) => {
         event.stopPropagation();
         void navigator.clipboard.writeText(text).then(() => setCopied(true));
@@ -46,7 +46,7 @@ const ExplorerLink = ({
       rel="noopener noreferrer"
       aria-label={`Show this ${kind} in the network's explorer`}
       title="Show in the network's explorer"
-      className="inline-grid size-6 shrink-0 place-items-center rounded text-muted hover:bg-sunken hover:text-ink"
+      className="inline-grid size-6 shrink-0 place-items-center rounded text-muted hover:bg-sunken hover:text-ink print:hidden"
       onClick={(event) => event.stopPropagation()}
     >
       <OutIcon />

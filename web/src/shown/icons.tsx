@@ -45,4 +45,13 @@ export const KeyIcon = icon(
     <path d="m7 9 6-6m-2.500 2.500 2 2" />
   </>,
 );
+export const LinkIcon = icon(
+  <path d="m6.500 9.500 3-3M7 4.500l1.300-1.300a3.200 3.200 0 0 1 4.500 4.500L11.500 9M9 11.500l-1.300 1.300a3.200 3.200 0 0 1-4.500-4.500L4.500 7" />,
+);
+export const PrintIcon = icon(
+  <path d="M4.500 6V2.500h7V6M4.500 11.500h-2V6h11v5.500h-2M4.500 9.500h7v4h-7z" />,
+);
+export const SearchIcon = icon(
+  <path d="M11.200 7a4.200 4.200 0 1 1-8.400 0 4.200 4.200 0 0 1 8.400 0zM10 10l3.500 3.500" />,
+);
 export const WarnIcon = icon(<path d="M8 2 14.500 13.500h-13zM8 6.500v3m0 2.200v.1" />);

@@ -15,6 +15,7 @@ import {
 import { Button, Chip, Download, TextField } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import { pathWith } from "../../data/ask.ts";
+import { useMomentMs } from "../../data/moment.ts";
 import { useService } from "../../data/service.tsx";
 import {
   keepTokenWith,
@@ -49,19 +50,18 @@ const CapTable = ({ token }: { readonly token: Token }) => {
   const { from, to } = useTokenTime(token.coinType);
   const { data, loading } = register;
   const isPast = at !== undefined;
+  const atMs = useMomentMs(at);
   const { lost } = useService();
   return (
     <>
       <PageHead
         title="Cap table"
+        checkpoint={data?.checkpoint}
         about={
           <>
             {tokenName(token)}
             {at !== undefined ? (
-              <>
-                {" "}
-                at <Moment at={Number(at) * 1_000} />
-              </>
+              <> at {atMs === undefined ? null : <Moment at={atMs} />}</>
             ) : lost ? null : data?.isLong ? (
               <>
                 {" "}

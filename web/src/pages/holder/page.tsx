@@ -8,6 +8,7 @@ import { DataTable } from "../../blocks/data-table.tsx";
 import { Button, Download } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import { pathWith } from "../../data/ask.ts";
+import { useMomentMs } from "../../data/moment.ts";
 import { useService } from "../../data/service.tsx";
 import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, useRow, type Wallet } from "../../register/register.ts";
@@ -33,6 +34,7 @@ const Holder = ({ token }: { readonly token: Token }) => {
   const { at } = useSearch({ from: "/holder/$holder" });
   const register = useRow(token.coinType, at, holder);
   const { from, to } = useTokenTime(token.coinType);
+  const atMs = useMomentMs(at);
   const { lost } = useService();
   const isWallet = holder.startsWith("0x");
   const row = register.data?.rows[0];
@@ -51,11 +53,12 @@ const Holder = ({ token }: { readonly token: Token }) => {
     <>
       <PageHead
         title={title}
+        checkpoint={register.data?.checkpoint}
         about={
           <>
             in {tokenName(token)}
             {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
-            {at === undefined ? null : <Moment at={Number(at) * 1_000} />}
+            {atMs === undefined ? null : <Moment at={atMs} />}
           </>
         }
       >

@@ -8,6 +8,7 @@ import type { Column } from "../../blocks/data-table.tsx";
 import { ListCard } from "../../blocks/list.tsx";
 import { When } from "../../controls/when.tsx";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
+import { momentVariables, useMomentMs } from "../../data/moment.ts";
 import { NOW, readAll, useGraph, useRead } from "../../data/queries.ts";
 import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
 import { roleName } from "../../register/words.ts";
@@ -15,8 +16,11 @@ import { countText } from "../../shown/amount.ts";
 import { fromSeconds } from "../../shown/moment.ts";
 import { type HeldRole, type Person, RightsMatrix, RoleLines } from "./matrix.tsx";
 
-const rolesQuery = graph(`query Roles($coinType: String!, $atTimestamp: String) {
-  walletRoles(coinType: $coinType, atTimestamp: $atTimestamp) { owner roles roleBits }
+const rolesQuery =
+  graph(`query Roles($coinType: String!, $atCheckpoint: String, $atTimestamp: String) {
+  walletRoles(
+    coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp
+  ) { owner roles roleBits }
 }`);
 
 const eventsQuery = graph(`query RoleHistory($coinType: String!, $after: String) {
@@ -36,13 +40,17 @@ const Roles = ({ token }: { readonly token: Token }) => {
   const { from, to } = useTokenTime(coinType);
   const roles = useGraph(
     rolesQuery,
-    { coinType, atTimestamp: at ?? null },
+    { coinType, ...momentVariables(at) },
     { past: at !== undefined },
   );
   const history = useHistory(coinType);
   const wallets = roles.data?.walletRoles;
   const events = history.data?.rows;
-  const people = useMemo(() => peopleOf(wallets ?? [], events ?? [], at), [wallets, events, at]);
+  const untilMs = useMomentMs(at);
+  const people = useMemo(
+    () => peopleOf(wallets ?? [], events ?? [], untilMs),
+    [wallets, events, untilMs],
+  );
   const administrators = useMemo(() => withRoles(people, ({ bit }) => bit !== 0), [people]);
   const foreign = useMemo(() => withRoles(people, ({ bit }) => bit === 0), [people]);
   const newestFirst = useMemo(() => events?.toReversed() ?? [], [events]);
@@ -118,11 +126,11 @@ const digestOf = ({ eventId }: Event): string => eventId.slice(0, eventId.lastIn
 const administratorsText = (count: number): string =>
   `${countText(count)} ${count === 1 ? "administrator" : "administrators"}`;
 
-/** @param until unix seconds; undefined: now */
+/** @param untilMs undefined: now */
 const peopleOf = (
   wallets: readonly WalletRoles[],
   events: readonly Event[],
-  until: string | undefined,
+  untilMs: number | undefined,
 ): readonly Person[] =>
   wallets.map(({ owner, roles }) => ({
     owner,
@@ -130,7 +138,7 @@ const peopleOf = (
       const granted = (event: Event) =>
         event.role === role && event.owner === owner && event.granted;
       const isBefore = ({ checkpointTimestamp }: Event) =>
-        until === undefined || Number(checkpointTimestamp) <= Number(until);
+        untilMs === undefined || fromSeconds(checkpointTimestamp) <= untilMs;
       return {
         role,
         bit: events.find((event) => event.role === role)?.roleBit ?? 0,

@@ -43,7 +43,7 @@ export const CheckFile = () => {
   return (
     <section aria-label="Check a file" className="mb-6">
       <div
-        className={`flex flex-wrap items-center justify-between gap-x-6 gap-y-3 rounded-xl border-2 border-dashed px-4 py-4 transition-colors ${over ? "border-accent bg-accent-soft" : "border-line bg-surface"}`}
+        className={`flex flex-wrap items-center justify-between gap-x-6 gap-y-3 rounded-xl print:hidden border-2 border-dashed px-4 py-4 transition-colors ${over ? "border-accent bg-accent-soft" : "border-line bg-surface"}`}
       >
         <div className="min-w-0 text-sm">
           <h2 className="font-semibold">

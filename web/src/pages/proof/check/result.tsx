@@ -3,9 +3,10 @@ import { Fact, Facts, Mark, type Tone } from "../../../blocks/blocks.tsx";
 import { Button } from "../../../controls/controls.tsx";
 import { LongId } from "../../../shown/copied.tsx";
 import { Amount } from "../../../shown/fitted.tsx";
-import { CloseIcon } from "../../../shown/icons.tsx";
+import { CloseIcon, PrintIcon } from "../../../shown/icons.tsx";
 import { Heading, KeyCompared, RootCompared } from "./compared.tsx";
 import { type Entry, type Report, type Step, toneOf } from "./report.ts";
+import { RootCode } from "./root-code.tsx";
 
 export const Result = ({
   report,
@@ -19,7 +20,7 @@ export const Result = ({
   return (
     <article
       aria-label="Result of the check"
-      className="mt-3 overflow-hidden rounded-xl border border-line bg-surface"
+      className="upright mt-3 overflow-hidden rounded-xl border border-line bg-surface print:rounded-none print:border-0"
     >
       <header className={`flex items-start justify-between gap-3 px-4 py-3 ${header}`}>
         <div className="min-w-0">
@@ -30,9 +31,15 @@ export const Result = ({
           </h3>
           <p className="text-sm break-words">{report.title}</p>
         </div>
-        <Button look="quiet" className="px-2" aria-label="Close the result" onClick={onClose}>
-          <CloseIcon />
-        </Button>
+        <span className="flex shrink-0 gap-1">
+          <Button look="quiet" className="px-2" onClick={() => window.print()}>
+            <PrintIcon />
+            Print
+          </Button>
+          <Button look="quiet" className="px-2" aria-label="Close the result" onClick={onClose}>
+            <CloseIcon />
+          </Button>
+        </span>
       </header>
       <div className="grid grid-cols-1 gap-x-8 gap-y-5 p-4 lg:grid-cols-2">
         <div className="min-w-0">
@@ -44,7 +51,14 @@ export const Result = ({
           </ol>
           <Heading className="mt-5">Signing key</Heading>
           <KeyCompared publicKey={report.publicKey} />
-          {report.root === null ? null : <RootCompared key={report.root.root} {...report.root} />}
+          {report.root === null ? null : (
+            <>
+              <RootCompared key={report.root.root} {...report.root} />
+              <div className="mt-5">
+                <RootCode root={report.root.root} />
+              </div>
+            </>
+          )}
         </div>
         <div className="min-w-0">
           {report.contents.length === 0 ? null : (
@@ -114,7 +128,12 @@ const EntryLine = ({ entry }: { readonly entry: Entry }) => (
     {"units" in entry ? (
       <Amount units={entry.units} decimals={entry.decimals} />
     ) : "id" in entry ? (
-      <LongId text={entry.id} what={entry.name.toLowerCase()} head={12} tail={8} />
+      <>
+        <span className="print:hidden">
+          <LongId text={entry.id} what={entry.name.toLowerCase()} head={12} tail={8} />
+        </span>
+        <span className="hidden font-mono text-xs break-all print:inline">{entry.id}</span>
+      </>
     ) : (
       entry.text
     )}
