@@ -11,6 +11,7 @@ import { BUILT_PAGE } from "../../src/page-api/site.ts";
 import { whilePartsFail } from "./away.ts";
 import { chromiumHere, openBrowser, PHONE, watch } from "./browser.ts";
 import { type Demo, startDemo } from "./demo.ts";
+import { frameJourneys } from "./frame.ts";
 import { journeys } from "./journeys.ts";
 import { PAGES, seriousFaults, settled, tooWide } from "./views.ts";
 
@@ -192,6 +193,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(answer.status).toBe(404);
     expect((await fetch(`${demo.url}/nothing-here`)).headers.get("content-type")).toMatch(/json/);
   });
+
+  describe("what every view gives", () =>
+    frameJourneys(
+      () => demo,
+      () => browser,
+    ));
 
   describe("what people do", () =>
     journeys(

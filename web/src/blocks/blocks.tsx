@@ -16,9 +16,9 @@ export const PageHead = ({
   readonly checkpoint?: string | undefined;
   readonly children?: ReactNode;
 }) => (
-  <header className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
+  <header className="relative mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
     <div className="min-w-0">
-      <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+      <h1 className="text-xl font-semibold tracking-tight max-sm:pr-20">{title}</h1>
       {about === undefined ? null : <div className="mt-0.5 text-sm text-muted">{about}</div>}
     </div>
     <div className="flex flex-wrap items-center gap-2 print:w-full">

@@ -7,7 +7,7 @@ import { ROWS_PER_PAGE, usePath } from "../data/queries.ts";
 import { useChangeAddress } from "../data/tokens.ts";
 import { LeftIcon, RightIcon } from "../shown/icons.tsx";
 import { type Answer, Answered, Failed } from "./answered.tsx";
-import { Card, Empty, Lines } from "./blocks.tsx";
+import { Card, Empty } from "./blocks.tsx";
 import { DataTable } from "./data-table.tsx";
 
 type Table<Row extends object> = Omit<ComponentProps<typeof DataTable<Row>>, "rows" | "empty"> & {
@@ -52,47 +52,6 @@ export const ListCard = <Data, Row extends object>({
           {foot?.(data)}
         </>
       )}
-    </Answered>
-  </Card>
-);
-
-/** A query's rows as lines in a card. */
-export const LinesCard = <Data, Row>({
-  of,
-  what,
-  lines = 4,
-  rows,
-  empty,
-  last,
-  children,
-  ...card
-}: {
-  readonly title: string;
-  readonly about: string;
-  readonly actions?: ReactNode;
-  readonly of: Answer<Data>;
-  /** The subject of messages: "The keys". */
-  readonly what: string;
-  readonly lines?: number;
-  readonly rows: (data: Data) => readonly Row[];
-  /** Shown without rows. */
-  readonly empty: { readonly title: string; readonly text?: string };
-  /** Below the last line. */
-  readonly last?: (data: Data) => ReactNode;
-  readonly children: (row: Row) => ReactNode;
-}) => (
-  <Card flush {...card}>
-    <Answered of={of} what={what} lines={lines}>
-      {(data) =>
-        rows(data).length === 0 ? (
-          <Empty title={empty.title}>{empty.text}</Empty>
-        ) : (
-          <Lines>
-            {rows(data).map(children)}
-            {last?.(data)}
-          </Lines>
-        )
-      }
     </Answered>
   </Card>
 );

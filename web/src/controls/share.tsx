@@ -123,7 +123,7 @@ export const Share = ({
   const { print, source } = usePrint(checkpoint);
   return (
     <>
-      <span className="inline-flex print:hidden">
+      <span className="inline-flex max-sm:absolute max-sm:-top-0.5 max-sm:right-0 print:hidden">
         <CopyLink checkpoint={checkpoint} />
         <Button
           look="quiet"

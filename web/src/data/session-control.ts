@@ -4,9 +4,9 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { SessionAnswer } from "./answers.ts";
 import { AskError, askPath } from "./ask.ts";
 import { forgetSession, keepSession, keptSession, STAY_HOURS } from "./kept-session.ts";
-import { forgetLent, lentKey } from "./lent.ts";
+import { firstLentKey, forgetLent, lentKeyOf } from "./lent.ts";
 import { isRefused } from "./queries.ts";
-import type { Session, SessionControl } from "./session.ts";
+import type { KeyKind, Session, SessionControl } from "./session.ts";
 
 /** @throws AskError for a refused key, or one of an interface that this page does not show */
 const openSession = async (
@@ -42,7 +42,7 @@ const openFirst = async (isDemo: boolean): Promise<Session | null> => {
     const session = await openKept(stayed.key, about, forgetSession);
     if (session !== null) return session;
   }
-  const lent = isDemo ? await lentKey() : null;
+  const lent = isDemo ? await firstLentKey() : null;
   return lent === null ? null : openKept(lent, { lent: true, untilMs: null }, forgetLent);
 };
 
@@ -92,12 +92,23 @@ export const useOpening = (isDemo: boolean | undefined): Opening => {
     [cache],
   );
   const signOut = useCallback(() => end(null), [end]);
+  const lend = useCallback(
+    async (kind: KeyKind) => {
+      const key = await lentKeyOf(kind);
+      if (key === null) return;
+      const opened = await openSession(key, { lent: true, untilMs: null });
+      forgetSession();
+      setSession(opened);
+      await cache.invalidateQueries();
+    },
+    [cache],
+  );
   useEndAt(session?.untilMs ?? null, end);
 
   const fault = ended ?? (left ? null : first.error);
   const control = useMemo(
-    () => ({ session, fault, signIn, signOut }),
-    [session, fault, signIn, signOut],
+    () => ({ session, fault, signIn, lend, signOut }),
+    [session, fault, signIn, lend, signOut],
   );
   const failed = session === null && !left && first.error !== null && !isRefused(first.error);
   return {

@@ -22,6 +22,8 @@ export type SessionControl = {
    * @throws AskError when the key is refused, or is of another interface
    */
   signIn(key: string, options?: { readonly stay?: boolean }): Promise<void>;
+  /** Signs in with a key of the demo. @throws AskError where it lends none of this kind */
+  lend(kind: KeyKind): Promise<void>;
   signOut(): void;
 };
 

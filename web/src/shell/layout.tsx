@@ -2,8 +2,9 @@
 import { useIsFetching } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { Button, buttonClass, Choose } from "../controls/controls.tsx";
+import { Button, buttonClass, Choose, useAction } from "../controls/controls.tsx";
 import { onReturn } from "../data/contact.ts";
+import { isLent } from "../data/lent.ts";
 import { isReplaced, loadRest } from "../data/part.ts";
 import { useRoute } from "../data/route.ts";
 import { useService, WatchedService } from "../data/service.tsx";
@@ -248,12 +249,38 @@ const Foot = () => {
 const DemoBar = () => {
   const { demo } = useSettings();
   const { kind, lent } = useSession();
+  const { lend } = useSessionControl();
+  const { busy, fault, run } = useAction();
   if (demo === null) return null;
+  const other = !isLent()
+    ? null
+    : !lent || kind === "operator"
+      ? "graphql"
+      : demo.operator
+        ? "operator"
+        : null;
   const key = `${lent ? "a demo" : "your own"} ${kind === "operator" ? "operator" : "read"} key`;
   return (
     <div className="border-b border-line bg-accent-soft px-4 py-1.5 text-xs md:px-7 print:hidden">
       <strong className="font-semibold">Demo.</strong> A simulated issuer on a local ledger. You are
       signed in with {key}.{" "}
+      {other === null ? null : (
+        <>
+          <button
+            type="button"
+            disabled={busy}
+            className="font-medium text-accent underline"
+            onClick={() => void run(() => lend(other))}
+          >
+            Use the {other === "operator" ? "operator" : "read"} key
+          </button>{" "}
+        </>
+      )}
+      {fault === null ? null : (
+        <span role="alert" className="text-bad">
+          {fault}{" "}
+        </span>
+      )}
       {demo.tour ? (
         <Link to="/tour" search={keepToken} className="font-medium text-accent underline">
           Whitelist a wallet

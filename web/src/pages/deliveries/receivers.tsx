@@ -1,6 +1,6 @@
 /** The receivers of callbacks: the state of each, and a test event. */
 import { useState } from "react";
-import { LinesCard } from "../../blocks/list.tsx";
+import { LinesCard } from "../../blocks/lines-card.tsx";
 import { boundedText, ReceiverBadge, useReceivers } from "../../blocks/operator.tsx";
 import { ActButton } from "../../controls/confirm.tsx";
 import { Button } from "../../controls/controls.tsx";

@@ -1,6 +1,6 @@
 /** What the service publishes and signs about its contents, for others to keep and compare. */
 import { Badge, Card, Line, Lines } from "../../blocks/blocks.tsx";
-import { LinesCard } from "../../blocks/list.tsx";
+import { LinesCard } from "../../blocks/lines-card.tsx";
 import type { CheckpointProof, DeploymentKeys, LogHeads, Roots } from "../../data/answers.ts";
 import { pathWith } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";

@@ -1,6 +1,6 @@
 /** Replays of pipelines: how far each is, and which rows differed. */
 import { Badge, Finding, Line, type Tone } from "../../blocks/blocks.tsx";
-import { LinesCard } from "../../blocks/list.tsx";
+import { LinesCard } from "../../blocks/lines-card.tsx";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
 import { again, NOW, useRead } from "../../data/queries.ts";
 import { useService } from "../../data/service.tsx";

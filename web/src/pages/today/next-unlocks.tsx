@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import { Line } from "../../blocks/blocks.tsx";
 import { WalletId } from "../../blocks/columns.tsx";
-import { LinesCard } from "../../blocks/list.tsx";
+import { LinesCard } from "../../blocks/lines-card.tsx";
 import { ROWS_PER_REQUEST, useGraph } from "../../data/queries.ts";
 import type { Token } from "../../data/tokens.ts";
 import { grantOf, grantsPage, nextRelease } from "../../register/grants.ts";

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { type Answer, Answered, OfToken } from "../../blocks/answered.tsx";
 import { FIGURE_LINK, Figure, Figures, Line, PageHead } from "../../blocks/blocks.tsx";
 import { WalletId } from "../../blocks/columns.tsx";
-import { LinesCard } from "../../blocks/list.tsx";
+import { LinesCard } from "../../blocks/lines-card.tsx";
 import { When } from "../../controls/when.tsx";
 import {
   keepToken,

@@ -1,0 +1,180 @@
+/** What the frame of every view gives: sessions that stay, links, titles, prints, and checking without a key. */
+import type { Browser, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { watch } from "./browser.ts";
+import type { Demo } from "./demo.ts";
+import { settled } from "./views.ts";
+
+const capTable = z.object({
+  data: z.object({
+    capTable: z.object({ rows: z.array(z.object({ holderId: z.string().nullable() })) }),
+  }),
+});
+
+/** Tests for the service and the browser of the file that calls this. */
+export const frameJourneys = (demo: () => Demo, browser: () => Browser): void => {
+  const token = () => demo().coinTypes[0] ?? "";
+
+  const largestHolder = async (): Promise<string> => {
+    const query = `{ capTable(coinType: "${token()}", limit: 20) { rows { holderId } } }`;
+    const answer = await fetch(`${demo().url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": demo().readKey },
+      body: JSON.stringify({ query }),
+    });
+    const { rows } = capTable.parse(await answer.json()).data.capTable;
+    return rows.find(({ holderId }) => holderId !== null)?.holderId ?? "";
+  };
+
+  const signIn = async (page: Page, { stay }: { readonly stay: boolean }) => {
+    await page.getByLabel("API key").fill(demo().operatorKey);
+    if (stay) await page.getByLabel("Stay signed in for 8 hours").check();
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator("#menu").getByText("operator key").waitFor();
+  };
+
+  test("an operator who asks for it stays signed in for this tab, until they sign out", async () => {
+    await using watched = await watch(browser(), `${demo().url}/roles`, { stranger: true });
+    const { page, context } = watched;
+    await signIn(page, { stay: false });
+    await page.reload();
+    await signIn(page, { stay: true });
+    await page
+      .locator("#menu")
+      .getByText(/^until \d\d:\d\d:\d\d UTC$|^until .* UTC$/)
+      .waitFor();
+    await page.reload();
+    await page.locator("#menu").getByText("operator key").waitFor();
+    const other = await context.newPage();
+    await other.goto(`${demo().url}/roles`);
+    await other.getByLabel("API key").waitFor();
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain("hb_");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.reload();
+    await page.getByLabel("API key").waitFor();
+    expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toContain("hb_");
+  });
+
+  test("a session that stays ends after its hours, with the view open and after a reload", async () => {
+    await using watched = await watch(browser(), `${demo().url}/health`, { stranger: true });
+    const { page } = watched;
+    await page.clock.install();
+    await page.goto(`${demo().url}/roles`);
+    await signIn(page, { stay: true });
+    await page.clock.fastForward("08:00:01");
+    await page.getByText("Your 8 hours are over.").waitFor();
+    await signIn(page, { stay: true });
+    await page.evaluate(() => {
+      const { key } = JSON.parse(sessionStorage.getItem("holderbook.session") ?? "{}");
+      sessionStorage.setItem("holderbook.session", JSON.stringify({ key, untilMs: Date.now() }));
+    });
+    await page.reload();
+    await page.getByLabel("API key").waitFor();
+    expect(await page.evaluate(() => sessionStorage.getItem("holderbook.session"))).toBe(null);
+  });
+
+  test("the demo's bar stays with every key, and switches between the demo's read and operator keys", async () => {
+    await using watched = await watch(browser(), `${demo().url}/requests`);
+    const { page, complaints } = watched;
+    await page.getByText("with a demo read key").waitFor();
+    await page.getByRole("button", { name: "Use the operator key" }).click();
+    await page.getByText("with a demo operator key").waitFor();
+    await page.getByRole("heading", { name: "Requests", level: 1 }).waitFor();
+    await page.reload();
+    await page.getByText("with a demo operator key").waitFor();
+    await page.getByRole("button", { name: "Use the read key" }).click();
+    await page.getByText("with a demo read key").waitFor();
+    await page.getByLabel("Operator key").fill(demo().operatorKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("with your own operator key").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("a statement is checked at /check without a key, by a page that asks for nothing that needs one", async () => {
+    const asked = new URL("/exports/statement", demo().url);
+    asked.searchParams.set("coinType", token());
+    asked.searchParams.set("holderId", await largestHolder());
+    asked.searchParams.set("version", "2");
+    const headers = { "x-api-key": demo().readKey };
+    const statement = await (await fetch(asked, { headers })).text();
+    const { root } = z.object({ root: z.string() }).parse(JSON.parse(statement));
+
+    await using watched = await watch(browser(), `${demo().url}/health`, { stranger: true });
+    const { page, complaints } = watched;
+    const paths = new Set<string>();
+    page.on("request", (request) => {
+      expect(request.headers()["x-api-key"]).toBe(undefined);
+      paths.add(new URL(request.url()).pathname.replace(/^\/assets\/.*/, "/assets"));
+    });
+    await page.goto(`${demo().url}/check`);
+    await settled(page);
+    expect(await page.title()).toBe("Check a file · Holderbook");
+    await page
+      .locator('input[type="file"]')
+      .first()
+      .setInputFiles({
+        name: "statement.json",
+        mimeType: "application/json",
+        buffer: Buffer.from(statement),
+      });
+    await page.getByRole("heading", { name: "This statement is valid", exact: true }).waitFor();
+    await page.getByText("a key of this service").waitFor();
+    await page.getByRole("button", { name: "Compare with the published root" }).click();
+    await page.getByText(/published (the same|no) root/).waitFor();
+    await page.getByRole("img", { name: "QR code of the root" }).waitFor();
+    expect(paths).toEqual(
+      new Set(["/check", "/assets", "/page/settings", "/deployment-keys", "/roots"]),
+    );
+    // Paper has the root in full, and none of what is only for the screen.
+    await page.emulateMedia({ media: "print" });
+    await page.getByText(root, { exact: true }).waitFor();
+    expect(await page.getByRole("button").filter({ visible: true }).count()).toBe(0);
+    expect(complaints.filter((text) => !text.includes("404"))).toEqual([]);
+  });
+
+  test("a copied link shows at any time what was shown when it was copied, and titles name view and token", async () => {
+    const url = new URL("/cap-table", demo().url);
+    url.searchParams.set("token", token());
+    url.searchParams.set("only", "frozen");
+    await using watched = await watch(browser(), url.href);
+    const { page, complaints } = watched;
+    await settled(page);
+    await expect.poll(() => page.title()).toMatch(/^Cap table · ACME · Holderbook$/);
+    await page.getByRole("button", { name: "Copy link" }).click();
+    await page.getByText("Copied", { exact: true }).waitFor();
+    const copied = new URL(await page.evaluate(() => navigator.clipboard.readText()));
+    expect(copied.searchParams.get("token")).toBe(token());
+    expect(copied.searchParams.get("only")).toBe("frozen");
+    const [, checkpoint = ""] = /^c(\d+)$/.exec(copied.searchParams.get("at") ?? "") ?? [];
+    expect(Number(checkpoint)).toBeGreaterThan(0);
+
+    await page.goto(copied.href);
+    await settled(page);
+    const proof = page.getByRole("link", {
+      name: Number(checkpoint).toLocaleString("en"),
+      exact: true,
+    });
+    await proof.waitFor();
+    // It is one of the past: nothing there is replaced by what comes later.
+    await page.getByRole("button", { name: "Copy link" }).click();
+    await page.getByText("Copied", { exact: true }).waitFor();
+    expect(new URL(await page.evaluate(() => navigator.clipboard.readText())).href).toBe(
+      copied.href,
+    );
+    for (const [path, title] of [
+      ["/holder/1", "Holder 1 · ACME · Holderbook"],
+      ["/roles", "Roles · ACME · Holderbook"],
+      ["/status", "Status · Holderbook"],
+    ] as const) {
+      const other = new URL(path, demo().url);
+      other.searchParams.set("token", token());
+      other.searchParams.set("at", `c${checkpoint}`);
+      await page.goto(other.href);
+      await settled(page);
+      await expect.poll(() => page.title()).toBe(title);
+      expect(await page.getByText("could not be read").count(), path).toBe(0);
+    }
+    expect(complaints).toEqual([]);
+  });
+};
