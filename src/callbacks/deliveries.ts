@@ -3,11 +3,12 @@ import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql, Tx } from "../database/connect.ts";
 import { isoTime } from "../database/iso-time.ts";
 import { announceArrivals } from "../lanes/arrivals.ts";
+import type { Fragment } from "../lanes/lanes.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { holdEndpoints } from "./endpoints.ts";
 import { completeBefore } from "./enqueue.ts";
 import { deliveryLanes } from "./lanes.ts";
-import { CALLBACK_REMOVED, wasPruned } from "./pruning.ts";
+import { CALLBACK_REMOVED, isPruned, wasPruned } from "./pruning.ts";
 
 /**
  * `withdrawn`: pending at a withdrawn address; `failed`: given up after the last attempt;
@@ -29,7 +30,7 @@ export type Delivery = {
   readonly reference: string | null;
   readonly status: DeliveryStatus;
   readonly createdAt: string;
-  /** First success. */
+  /** First success; null: never delivered, see `wasDelivered`. */
   readonly deliveredAt: string | null;
   /** Oldest first; the newest hundred. */
   readonly attempts: readonly DeliveryAttempt[];
@@ -128,6 +129,14 @@ export const listDeliveries = async (
     ) m join callback_endpoints e on e.key = m.endpoint
     order by m.created_at, m.sequence limit ${page.limit}`;
 };
+
+/**
+ * Condition: a receiver has ever answered with success, also to a message that is sent again now, or
+ * that retention removed, which only removes such. `id` is an SQL expression.
+ */
+export const wasDelivered = (sql: Sql, id: Fragment): Fragment => sql`
+  (exists (select from callback_messages d where d.id = ${id} and d.delivered_at is not null)
+   or ${isPruned(sql, id)})`;
 
 /** Status of the message `m` at the endpoint `e`. */
 export const shownStatus = (sql: Sql) => sql`

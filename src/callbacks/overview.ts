@@ -1,4 +1,4 @@
-/** The operator's view of all callbacks, without bodies. */
+/** The operator's view of all callbacks. */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { isoMicros, isoTime, type TimedCursor } from "../database/iso-time.ts";
@@ -80,6 +80,15 @@ export const deliveryWithAttempts = async (
     attempts: attempts.map(({ attempt }) => attempt).toReversed(),
     nextAttemptAt: next?.at ?? null,
   };
+};
+
+/** A message's body, canonical JSON; undefined for an unknown id. */
+export const sentBody = async (
+  { sql }: { readonly sql: Sql },
+  id: string,
+): Promise<string | undefined> => {
+  const [row] = await sql<{ body: string }[]>`select body from callback_messages where id = ${id}`;
+  return row?.body;
 };
 
 /** `most` means that many or more. */

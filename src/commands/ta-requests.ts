@@ -2,6 +2,7 @@
 
 import type { Sql } from "../database/connect.ts";
 import type { Config } from "../settings/config.ts";
+import { walletForms } from "../ta/requests/find-requests.ts";
 import { type RequestOverview, requestHistory, requestOverviews } from "../ta/requests/overview.ts";
 import { REQUEST_REMOVED, wasRequestPruned } from "../ta/requests/pruning.ts";
 import { checkAsset } from "./known-asset.ts";
@@ -9,17 +10,22 @@ import { openDatabase } from "./open-database.ts";
 import { printJson, printList } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
-/** Prints them as JSON, one per line. @throws UsageError for an unknown asset */
+/** Prints them as JSON, one per line. @throws UsageError for an unknown asset, or no wallet */
 export const listRequests = (page: {
   readonly asset?: string;
+  readonly wallet?: string;
+  readonly investor?: string;
   readonly open?: boolean;
   readonly limit: number;
   readonly json?: boolean;
 }): Promise<void> =>
   reading(async (sql, config) => {
-    const { asset, open = false, limit, json = false } = page;
+    const { asset, wallet, investor: investorId, open = false, limit, json = false } = page;
+    const wallets = wallet === undefined ? undefined : walletForms(wallet);
+    if (wallets?.length === 0) throw new UsageError("--wallet: give 0x and hex digits");
+    const search = { asset, wallets, investorId };
     const status = open ? "OPEN" : undefined;
-    const found = await requestOverviews({ sql }, { asset, status, oldestFirst: open, limit });
+    const found = await requestOverviews({ sql }, { ...search, status, oldestFirst: open, limit });
     // An unserved asset may still have requests.
     if (found.length === 0 && asset !== undefined) await checkAsset(config, asset);
     printList(

@@ -20,12 +20,23 @@ const requestsCommand = () =>
       "list requests, newest first, and what each waits for: JSON, one per line, without investors",
     )
     .option("--asset <name>", "only those for this asset")
+    .option("--wallet <address>", "only those for this wallet, which is not printed")
+    .option("--investor <id>", "only those of this investor, who is not printed")
     .option("--open", "only those that are not final, oldest first")
     .option("--limit <n>", "maximum number", wholeNumberArgument(1, 10_000), 100)
     .addOption(jsonOption())
-    .action(async (options: { asset?: string; open?: boolean; limit: number; json?: boolean }) =>
+    .action(async (options: ListOptions) =>
       (await import("./ta-requests.ts")).listRequests(options),
     );
+
+type ListOptions = {
+  readonly asset?: string;
+  readonly wallet?: string;
+  readonly investor?: string;
+  readonly open?: boolean;
+  readonly limit: number;
+  readonly json?: boolean;
+};
 
 const requestCommand = () =>
   new Command("request")

@@ -1,5 +1,6 @@
-/** Answers of the operators' routes. Imports zod only: the page shares these types. */
+/** Answers of the operators' routes. Imports zod and names only: the page shares these types. */
 import { z } from "zod";
+import { OUTCOME_MEANING, OUTCOMES } from "../ta/requests/failure-reasons.ts";
 
 /** Counts are capped: the page polls. */
 export const MOST_COUNTED = 10_000;
@@ -18,6 +19,7 @@ const request = z.object({
   kind: z.enum(["whitelist", "kyc"]),
   status: z.enum(REQUEST_STATUSES),
   reason: z.string().nullable().describe("Null unless FAILED."),
+  outcome: z.enum(OUTCOMES).nullable().describe(OUTCOME_MEANING),
   message: z.string().describe("Message of its newest step."),
   txId: z.string().nullable(),
   waitsFor: z.string().nullable().describe("What has to happen next; null once it is final."),
@@ -34,6 +36,26 @@ export const operatorRequestAnswer = request.extend({
     .array(z.object({ at: z.iso.datetime(), status: z.string(), message: z.string() }))
     .describe("Oldest first."),
 });
+
+const perDay = (description: string) => z.int().min(0).describe(description);
+
+export const operatorFiguresAnswer = z
+  .object({
+    days: z
+      .array(
+        z.object({
+          day: z.iso.date().describe("UTC."),
+          done: perDay("Ended that day with the outcome done."),
+          alreadyDone: perDay("The same with already_done."),
+          doneUndelivered: perDay("The same with done_undelivered."),
+          failed: perDay("The same with failed."),
+        }),
+      )
+      .describe("Oldest first; the last one is today."),
+  })
+  .describe(
+    `Counts of one day stop at ${MOST_COUNTED} with SUCCESS and at ${MOST_COUNTED} with FAILED, which means that many or more.`,
+  );
 
 export const DELIVERY_STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
 
@@ -55,10 +77,13 @@ const delivery = z.object({
   state: z
     .enum(DELIVERY_STATES)
     .describe(
-      "withdrawn: pending, at an address that is no longer configured; failed: given up after the last attempt; disabled: given up because its address was disabled first.",
+      "pending: it is sent, perhaps again; withdrawn: pending, at an address that is no longer configured; delivered: the receiver answered with success, once is enough; failed: given up after the last attempt; disabled: given up because its address was disabled first.",
     ),
   createdAt: z.iso.datetime(),
-  deliveredAt: z.iso.datetime().nullable().describe("First success."),
+  deliveredAt: z.iso
+    .datetime()
+    .nullable()
+    .describe("First success; null: never delivered, whatever its state."),
   givenUpAt: z.iso.datetime().nullable(),
   attemptCount: z.int(),
   lastAttempt: attempt.nullable(),
@@ -74,6 +99,11 @@ export const operatorDeliveryAnswer = delivery.extend({
     .datetime()
     .nullable()
     .describe("Null before its turn, and after the last attempt."),
+  body: z
+    .record(z.string(), z.unknown())
+    .describe(
+      'The JSON that is sent. Members of results that name an investor are "(sealed)". Integers are exact: they may exceed 2^53.',
+    ),
 });
 
 const receiver = z.object({
@@ -106,7 +136,9 @@ export const operatorSummaryAnswer = z
     since: z.iso.datetime(),
     requests: z.object({
       open: count("QUEUED or PENDING now."),
-      failed: count("FAILED since `since`."),
+      failed: count("FAILED since `since`, the next two included."),
+      alreadyDone: count("Of these with the outcome already_done: no failure."),
+      undelivered: count("Of these with the outcome done_undelivered: their callbacks failed."),
       succeeded: count("SUCCESS since `since`."),
     }),
     deliveries: z.object({

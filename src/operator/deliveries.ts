@@ -1,17 +1,19 @@
-/** `GET /operator/deliveries`: all callbacks with their attempts, without bodies. */
+/** `GET /operator/deliveries`: all callbacks with their attempts, and the body of one. */
 import { z } from "zod";
+import { canonicalJson } from "../../client/index.ts";
 import type { DeliveryAttempt } from "../callbacks/deliveries.ts";
 import {
   type DeliveryOverview,
   deliveryOverviews,
   deliveryWithAttempts,
+  sentBody,
 } from "../callbacks/overview.ts";
 import { CALLBACK_REMOVED, wasPruned } from "../callbacks/pruning.ts";
 import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { timeParameter } from "../http/parameters.ts";
-import { json, type Route, route, type Who } from "../http/route.ts";
+import { json, jsonText, type Route, route, type Who } from "../http/route.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
 import {
@@ -21,6 +23,7 @@ import {
   operatorDeliveryAnswer,
 } from "./answers.ts";
 import { nameParameter, pageLimit, pageOf, timedCursor } from "./cursor.ts";
+import { shownBody } from "./sent-body.ts";
 
 const deliveriesQuery = z.strictObject({
   state: z
@@ -66,19 +69,26 @@ export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     path: "/operator/deliveries/:id",
     who,
     operationId: "operatorDelivery",
-    summary: "One callback, with its attempts",
+    summary: "One callback, with its attempts and what was sent",
     params: { id: "`webhook-id`." },
-    answer: json("OperatorDelivery", operatorDeliveryAnswer, "The delivery."),
+    answer: jsonText("OperatorDelivery", operatorDeliveryAnswer, "The delivery."),
     refusals: [404, 410],
     handle: async ({ params }) => {
       const id = deliveryIdOf(params.id);
-      const found = id === undefined ? null : await deliveryWithAttempts(db, id);
-      if (found === null) {
+      const [found, sent] =
+        id === undefined ? [] : await Promise.all([deliveryWithAttempts(db, id), sentBody(db, id)]);
+      if (found == null || sent === undefined) {
         const gone = id !== undefined && (await wasPruned(db, id));
         throw gone ? new HttpError(410, CALLBACK_REMOVED) : new HttpError(404, NO_DELIVERY);
       }
       const { attempts, nextAttemptAt } = found;
-      return { ...itemOf(found), attempts: attempts.map(shownAttempt), nextAttemptAt };
+      // Amounts may exceed 2^53: canonical JSON prints exact integers.
+      return canonicalJson({
+        ...itemOf(found),
+        attempts: attempts.map(shownAttempt),
+        nextAttemptAt,
+        body: shownBody(found.type, sent),
+      });
     },
   }),
 ];

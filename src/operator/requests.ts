@@ -3,10 +3,19 @@ import { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
+import { limitParameter } from "../http/parameters.ts";
 import { json, type Route, route, type Who } from "../http/route.ts";
-import { type RequestOverview, requestHistory, requestOverviews } from "../ta/requests/overview.ts";
+import { walletForms } from "../ta/requests/find-requests.ts";
+import {
+  type RequestOverview,
+  requestFiguresByDay,
+  requestHistory,
+  requestOverviews,
+} from "../ta/requests/overview.ts";
 import { REQUEST_REMOVED, wasRequestPruned } from "../ta/requests/pruning.ts";
 import {
+  MOST_COUNTED,
+  operatorFiguresAnswer,
   operatorRequestAnswer,
   operatorRequestsAnswer,
   REQUEST_STATUSES,
@@ -14,14 +23,40 @@ import {
 } from "./answers.ts";
 import { nameParameter, pageLimit, pageOf, timedCursor } from "./cursor.ts";
 
+const NO_WALLET = "must be a wallet: 0x and hex digits";
+
 const requestsQuery = z.strictObject({
   status: z
     .enum([...REQUEST_STATUSES, "OPEN"], `must be one of ${REQUEST_STATUSES.join(", ")}, OPEN`)
     .optional()
     .meta({ description: "Only those; OPEN means QUEUED and PENDING." }),
   asset: nameParameter.optional().meta({ description: "Only those for this asset." }),
+  wallet: z
+    .string()
+    .max(66, NO_WALLET)
+    .transform((text, context) => {
+      const forms = walletForms(text);
+      if (forms.length > 0) return forms;
+      context.addIssue(NO_WALLET);
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ description: "Only those for this wallet; the answer does not name it." }),
+  investor: nameParameter
+    .optional()
+    .meta({ description: "Only those of this investor id; the answer does not name it." }),
+  id: z
+    .uuid("must be the id of a request")
+    .optional()
+    .meta({ description: "Only this one; none if it does not exist." }),
   after: timedCursor,
   limit: pageLimit,
+});
+
+const figuresQuery = z.strictObject({
+  days: limitParameter({ most: 92, usual: 30 }).meta({
+    description: "Days in UTC, 1 to 92, today included.",
+  }),
 });
 
 export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
@@ -31,13 +66,28 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     who,
     operationId: "operatorRequests",
     summary: "Requests of the transfer agent's callers",
-    description: "Neither investors nor their wallets are named.",
+    description:
+      "Neither investors nor their wallets are named. Those of a wallet or an investor are found through an index.",
     query: requestsQuery,
     answer: json("OperatorRequests", operatorRequestsAnswer, "A page."),
     handle: async ({ query }) => {
-      const rows = await requestOverviews(db, { ...query, limit: query.limit + 1 });
+      const { wallet: wallets, investor: investorId, ...page } = query;
+      const search = { wallets, investorId };
+      const rows = await requestOverviews(db, { ...page, ...search, limit: query.limit + 1 });
       return pageOf(rows, query.limit, itemOf);
     },
+  }),
+  route({
+    method: "GET",
+    path: "/operator/requests/figures",
+    who,
+    operationId: "operatorRequestFigures",
+    summary: "Requests that ended, by day and outcome",
+    query: figuresQuery,
+    answer: json("OperatorRequestFigures", operatorFiguresAnswer, "The counts."),
+    handle: async ({ query: { days } }) => ({
+      days: [...(await requestFiguresByDay(db, days, MOST_COUNTED))],
+    }),
   }),
   route({
     method: "GET",
@@ -69,6 +119,7 @@ const itemOf = (request: RequestOverview): RequestItem => ({
   kind: request.kind,
   status: z.enum(REQUEST_STATUSES).parse(request.status),
   reason: request.reason,
+  outcome: request.outcome,
   message: request.message,
   txId: request.txId,
   waitsFor: request.waitsFor,

@@ -27,7 +27,7 @@ export const undividedFacts = ({ transaction }: Pick<Database, "transaction">) =
       drop table log_archived;
       alter table log_facts_from_0 rename to log_facts;
       alter table log_facts rename constraint log_facts_from_0_pkey to log_facts_checkpoint_transaction_kind_index_pk;
-      delete from drizzle.__drizzle_migrations where id > 32`),
+      delete from drizzle.__drizzle_migrations where id between 33 and 35`),
   );
 
 /** First checkpoint that has facts here. */

@@ -101,7 +101,7 @@ beforeAll(async () => {
         id: `te_${n}`,
         type: "transfer_event",
         reference: `${1_000 + n}`,
-        body: { id: n },
+        body: { id: n, amount: 2n ** 63n + BigInt(n) },
       })),
     ),
   );
@@ -197,10 +197,22 @@ test("a delivery shows when it is next tried, and one queued behind it does not"
   expect(await next("te_0")).toBeNull();
 });
 
+test("a delivery shows the body that is sent, exactly, with what names an investor sealed", async () => {
+  const id = requestIds[0] ?? "";
+  const result = await api.get(`/operator/deliveries/${resultMessageId(id)}`);
+  expect(operatorDeliveryAnswer.parse(result.json).body).toEqual({
+    requestId: id,
+    investorId: "(sealed)",
+    address: "(sealed)",
+  });
+  const record = await api.get("/operator/deliveries/te_3");
+  expect(record.text).toContain('"body":{"amount":9223372036854775811,"id":3}');
+});
+
 test("a summary counts what is open and what failed", async () => {
   const { json } = await api.get("/operator/summary?since=2026-01-01T00:00:00Z");
   const summary = operatorSummaryAnswer.parse(json);
-  expect(summary.requests).toEqual({ open: 5, failed: 0, succeeded: 0 });
+  expect(summary.requests).toMatchObject({ open: 5, failed: 0, succeeded: 0 });
   expect(summary.deliveries).toMatchObject({ pending: 10, failed: 0, disabled: 0 });
   expect(summary.deliveries.oldestPendingAt).not.toBeNull();
   expect(summary.receivers).toEqual({ open: 2, failing: 0, disabled: 0, withdrawn: 0 });
@@ -267,7 +279,7 @@ for (const [path, named] of [
     `/operator/requests?after=${Buffer.from("2026-02-31T00:00:00.000000Z_1").toString("base64url")}`,
     "after",
   ],
-  ["/operator/requests?investor=1", "investor"],
+  ["/operator/requests?investors=1", "investors"],
   ["/operator/deliveries?since=yesterday", "since"],
   ["/operator/deliveries?requestId=1", "requestId"],
   ["/operator/deliveries?receiver=%00", "receiver"],

@@ -182,6 +182,7 @@ test("a request shows its status and history to the key that sent it, signed and
     status: "QUEUED",
     message: json.message,
     reason: null,
+    outcome: null,
     txId: null,
     history: [
       { status: "QUEUED", at: expect.stringMatching(/Z$/), message: json.message },

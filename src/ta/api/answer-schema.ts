@@ -1,12 +1,14 @@
 /** Schemas of this API's answers (specification, interface C). */
 import { z } from "zod";
 import { errorAnswer } from "../../http/json-schema.ts";
-import { FAILURE_REASONS } from "../requests/failure-reasons.ts";
+import { FAILURE_REASONS, OUTCOME_MEANING, OUTCOMES } from "../requests/failure-reasons.ts";
 import { FILE_CODES } from "../requests/invalid-request.ts";
 
 const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);
 
 const reason = z.enum(FAILURE_REASONS).describe("Why a request FAILED.");
+
+const outcome = z.enum(OUTCOMES).describe(OUTCOME_MEANING);
 
 const time = z.iso.datetime();
 
@@ -21,6 +23,7 @@ export const requestAnswer = z.object({
   status,
   message: z.string(),
   reason: reason.nullable(),
+  outcome: outcome.nullable(),
   txId: z.string().nullable().describe("Digest or hash of the transaction."),
   history: z.array(z.object({ status, at: time, message: z.string() })),
 });
@@ -82,6 +85,7 @@ export const resultCallback = z.object({
   status: z.enum(["SUCCESS", "FAILED"]),
   message: z.string(),
   reason: reason.optional(),
+  outcome: z.enum(["done", "already_done", "failed"]).describe("As of a request."),
   txId: z.string().optional(),
   timestamp: z.string(),
 });

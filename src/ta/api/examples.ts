@@ -53,6 +53,7 @@ export const request: z.infer<typeof requestAnswer> = {
   status: "SUCCESS",
   message: put,
   reason: null,
+  outcome: "done",
   txId,
   history: [
     { status: "QUEUED", at: "2026-11-20T12:00:03.120Z", message: accepted.message },
@@ -118,6 +119,7 @@ export const result: z.infer<typeof resultCallback> = {
   investorId: "inv-2041",
   address: wallet,
   status: "SUCCESS",
+  outcome: "done",
   message: put,
   txId,
   timestamp: "2026-11-20T12:00:04.602Z",

@@ -7,7 +7,7 @@ import { requestTrace, type TraceIds } from "../../telemetry/tracing.ts";
 import type { SignedOrder } from "../ledgers/relay.ts";
 import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress, resultMessageId } from "../requests/callback-address.ts";
-import type { FailureReason } from "../requests/failure-reasons.ts";
+import { type FailureReason, outcomeAtEnd } from "../requests/failure-reasons.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import type { Claimed, Ending, OpenRequest } from "./request.ts";
 import { releaseReservation, stopWaiting } from "./reservations.ts";
@@ -104,6 +104,7 @@ export const recordEnding = (
         status: ending.status,
         message,
         ...(reason !== null && { reason }),
+        outcome: outcomeAtEnd(reason),
         ...(request.txId !== null && { txId: request.txId }),
         timestamp: new Date().toISOString(),
       },

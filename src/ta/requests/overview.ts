@@ -1,7 +1,11 @@
 /** The operator's view of all requests; nothing personal. */
 import type { Sql } from "../../database/connect.ts";
 import { isoMicros, isoTime, type TimedCursor } from "../../database/iso-time.ts";
+import type { Fragment } from "../../lanes/lanes.ts";
 import type { RequestKind } from "./accept.ts";
+import type { Outcome } from "./failure-reasons.ts";
+import { type RequestSearch, searchStarts } from "./find-requests.ts";
+import { outcomeOf } from "./outcome.ts";
 import type { RequestStatus } from "./status.ts";
 
 /** One request, without investor and wallet. Times are ISO 8601. */
@@ -12,6 +16,7 @@ export type RequestOverview = TimedCursor & {
   readonly status: string;
   /** Null unless FAILED. */
   readonly reason: string | null;
+  readonly outcome: Outcome | null;
   /** Since acceptance. */
   readonly ageSeconds: number;
   readonly txId: string | null;
@@ -25,13 +30,12 @@ export type RequestOverview = TimedCursor & {
   readonly updatedAt: string;
 };
 
-/** Newest first, before a cursor. */
+/** Newest first, before a cursor; those of a wallet or an investor by number. */
 export const requestOverviews = async (
   { sql }: { readonly sql: Sql },
-  page: {
+  page: RequestSearch & {
     /** `OPEN` means `QUEUED` and `PENDING`. */
     readonly status?: "QUEUED" | "PENDING" | "SUCCESS" | "FAILED" | "OPEN" | undefined;
-    readonly asset?: string | undefined;
     readonly id?: string | undefined;
     readonly after?: TimedCursor | undefined;
     readonly oldestFirst?: boolean;
@@ -46,11 +50,33 @@ export const requestOverviews = async (
         ? sql`and ${isOpen(sql)}`
         : // Repeat the predicate, or Postgres skips the partial index.
           sql`and ${status === "FAILED" ? sql`r.status = 'FAILED'` : sql`r.status = ${status}`}`;
-  const inOrder = oldestFirst
-    ? sql`order by r.created_at, r.sequence`
-    : sql`order by r.created_at desc, r.sequence desc`;
+  const starts = searchStarts(sql, page);
+  const direction = oldestFirst ? sql`` : sql`desc`;
+  const [inOrder, isAfter] =
+    starts === undefined
+      ? [
+          sql`order by r.created_at ${direction}, r.sequence ${direction}`,
+          (cursor: TimedCursor) =>
+            sql`and (r.created_at, r.sequence) < (${cursor.at}::timestamptz, ${cursor.sequence}::int8)`,
+        ]
+      : [
+          sql`order by r.sequence ${direction}`,
+          (cursor: TimedCursor) => sql`and r.sequence < ${cursor.sequence}::int8`,
+        ];
+  const filtered = sql`
+    ${ofStatus} ${asset === undefined ? sql`` : sql`and r.asset = ${asset}`}
+    ${id === undefined ? sql`` : sql`and r.id = ${id}`}
+    ${after === undefined ? sql`` : isAfter(after)}
+    ${inOrder} limit ${limit}`;
+  const found =
+    starts === undefined
+      ? sql`select r.id from ta_requests r where true ${filtered}`
+      : sql`
+        select r.id from ${starts.from} cross join lateral (
+          select r.id, r.sequence from ta_requests r where ${starts.isOf} ${filtered}) as r
+        ${inOrder} limit ${limit}`;
   return await sql<RequestOverview[]>`
-    select r.id, r.asset, r.kind, r.status, r.reason,
+    select r.id, r.asset, r.kind, r.status, r.reason, ${outcomeOf(sql)} as outcome,
            floor(extract(epoch from now() - r.created_at))::float8 as "ageSeconds",
            r.tx_id as "txId",
            -- In the order of processing.
@@ -76,12 +102,7 @@ export const requestOverviews = async (
       select id from ta_requests
       where lane_id = r.lane_id and status in ('QUEUED', 'PENDING') and sequence < r.sequence
       order by sequence limit 1) earlier on ${isOpen(sql)}
-    where r.id in (
-      select r.id from ta_requests r where true ${ofStatus}
-        ${asset === undefined ? sql`` : sql`and r.asset = ${asset}`}
-        ${id === undefined ? sql`` : sql`and r.id = ${id}`}
-        ${after === undefined ? sql`` : sql`and (r.created_at, r.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
-      ${inOrder} limit ${limit})
+    where r.id in (${found})
     ${inOrder}`;
 };
 
@@ -106,8 +127,10 @@ export const requestHistory = async (
 /** A count of `most` means that many or more. */
 type RequestCounts = {
   readonly open: number;
-  /** Since then. */
+  /** FAILED since then; the next two are among them. */
   readonly failed: number;
+  readonly alreadyDone: number;
+  readonly undelivered: number;
   readonly succeeded: number;
 };
 
@@ -116,16 +139,61 @@ export const requestCounts = async (
   since: Date,
   most: number,
 ): Promise<RequestCounts> => {
-  const ended = (status: string) => sql`(
-    select count(*)::int4 from (
-      select 1 from ta_requests
-      where status in ('SUCCESS', 'FAILED') and status = ${status}
-        and updated_at >= ${since.toISOString()}::timestamptz limit ${most}) as bounded)`;
+  const from = sql`${since.toISOString()}::timestamptz`;
   const [row] = await sql<RequestCounts[]>`
     select (select count(*)::int4 from (
               select 1 from ta_requests r where ${isOpen(sql)} limit ${most}) as bounded) as open,
-           ${ended("FAILED")} as failed, ${ended("SUCCESS")} as succeeded`;
-  return row ?? { open: 0, failed: 0, succeeded: 0 };
+           (select count(*)::int4 from (
+              ${endedRows(sql, "SUCCESS", sql`r.updated_at >= ${from}`, most)}) as bounded) as succeeded,
+           ended.failed, ended."alreadyDone", ended.undelivered
+    from (
+      select count(*)::int4 as failed, ${counted(sql, "already_done")} as "alreadyDone",
+             ${counted(sql, "done_undelivered")} as undelivered
+      from (${endedRows(sql, "FAILED", sql`r.updated_at >= ${from}`, most)}) as bounded) as ended`;
+  return row ?? { open: 0, failed: 0, alreadyDone: 0, undelivered: 0, succeeded: 0 };
 };
+
+/** Requests that ended on a day in UTC, by outcome. */
+type DayFigures = {
+  /** Such as `2026-11-27`. */
+  readonly day: string;
+  readonly done: number;
+  readonly alreadyDone: number;
+  readonly doneUndelivered: number;
+  readonly failed: number;
+};
+
+/** Of the last days, oldest first, today included; of each day at most `most` per status. */
+export const requestFiguresByDay = async (
+  { sql }: { readonly sql: Sql },
+  days: number,
+  most: number,
+): Promise<readonly DayFigures[]> => {
+  const ofDay = sql`r.updated_at >= day.at and r.updated_at < day.at + interval '24 hours'`;
+  return await sql<DayFigures[]>`
+    select to_char(day.at at time zone 'UTC', 'YYYY-MM-DD') as day,
+           success.done + failure.done as done, failure."alreadyDone", failure."doneUndelivered",
+           failure.failed
+    from generate_series(${days - 1}::int4, 0, -1) as ago
+    cross join lateral (
+      select date_trunc('day', now(), 'UTC') - ago * interval '24 hours' as at) as day
+    cross join lateral (
+      select count(*)::int4 as done
+      from (${endedRows(sql, "SUCCESS", ofDay, most)}) as bounded) as success
+    cross join lateral (
+      select ${counted(sql, "done")} as done, ${counted(sql, "already_done")} as "alreadyDone",
+             ${counted(sql, "done_undelivered")} as "doneUndelivered",
+             ${counted(sql, "failed")} as failed
+      from (${endedRows(sql, "FAILED", ofDay, most)}) as bounded) as failure
+    order by day`;
+};
+
+/** Outcomes, from the index of ended requests: its predicate and its columns. */
+const endedRows = (sql: Sql, status: "SUCCESS" | "FAILED", when: Fragment, most: number) => sql`
+  select ${status === "SUCCESS" ? sql`null` : outcomeOf(sql)} as outcome from ta_requests r
+  where r.status in ('SUCCESS', 'FAILED') and r.status = ${status} and ${when} limit ${most}`;
+
+const counted = (sql: Sql, outcome: Outcome) =>
+  sql`(count(*) filter (where outcome = ${outcome}))::int4`;
 
 const isOpen = (sql: Sql) => sql`r.status in ('QUEUED', 'PENDING')`;

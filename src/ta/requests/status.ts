@@ -2,6 +2,8 @@
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 import { isoTime } from "../../database/iso-time.ts";
+import type { Outcome } from "./failure-reasons.ts";
+import { outcomeOf } from "./outcome.ts";
 
 /** Body of `GET /api/v1/requests/{requestId}`; times are ISO 8601. */
 export type RequestStatus = {
@@ -10,6 +12,7 @@ export type RequestStatus = {
   readonly message: string;
   /** Null unless FAILED. */
   readonly reason: string | null;
+  readonly outcome: Outcome | null;
   readonly txId: string | null;
   /** Oldest first. */
   readonly history: readonly {
@@ -26,7 +29,8 @@ export const requestStatus = async (
 ): Promise<RequestStatus | null> => {
   const at = isoTime(sql, "h.at");
   const [row] = await sql<RequestStatus[]>`
-    select r.id as "requestId", r.status, r.message, r.reason, r.tx_id as "txId", (
+    select r.id as "requestId", r.status, r.message, r.reason, ${outcomeOf(sql)} as outcome,
+           r.tx_id as "txId", (
       select json_agg(json_build_object('status', h.status, 'at', ${at}, 'message', h.message)
                       order by h.number)
       from ta_request_history h where h.request_id = r.id) as history

@@ -91,6 +91,9 @@ export const taRequests = pgTable(
     // The next request of a lane; partial, so it stays as small as the backlog.
     index("ta_requests_open").on(t.laneId, t.sequence).where(sql`status in ('QUEUED', 'PENDING')`),
     index("ta_requests_of_wallet").on(t.asset, t.wallet, t.sequence),
+    // Those of an investor, and of a caller.
+    index("ta_requests_of_lane").on(t.laneId, t.sequence),
+    index("ta_requests_of_key").on(t.keyId, t.createdAt, t.sequence),
     // The operator's lists: newest requests, and newest failures.
     index("ta_requests_newest").on(t.createdAt, t.sequence),
     index("ta_requests_failed").on(t.createdAt, t.sequence).where(sql`status = 'FAILED'`),

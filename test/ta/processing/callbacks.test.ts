@@ -4,10 +4,13 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { verifyCallback } from "../../../client/index.ts";
 import { startCallbacks } from "../../../src/callbacks/callbacks.ts";
+import { redeliver } from "../../../src/callbacks/deliveries.ts";
 import { openOutbound } from "../../../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../../../src/callbacks/signing-keys.ts";
 import { openQueues } from "../../../src/lanes/queues.ts";
 import { failUndelivered } from "../../../src/ta/processing/record.ts";
+import { resultMessageId } from "../../../src/ta/requests/callback-address.ts";
+import { requestOverviews } from "../../../src/ta/requests/overview.ts";
 import { startReceiver } from "../../callbacks/receiver.ts";
 import { until } from "../../lanes/until.ts";
 import {
@@ -73,11 +76,13 @@ test("every final state is called back, signed, in the order of the investor's r
     { requestId: ids[1], type: "kyc", status: "SUCCESS", investorId: "c-1" },
     { requestId: ids[2], type: "whitelist", status: "FAILED", reason: "ALREADY_WHITELISTED" },
   ]);
+  expect(bodies).toMatchObject(["done", "done", "already_done"].map((outcome) => ({ outcome })));
   expect(bodies[2]).not.toHaveProperty("txId");
 });
 
-test("a successful request whose callback is given up fails, and says what was done", async () => {
-  await using receiver = await startReceiver(() => 500);
+test("a successful request whose callback is given up fails, and says what was done until it arrives", async () => {
+  let isWell = false;
+  await using receiver = await startReceiver(() => (isWell ? 200 : 500));
   await using circle = await startCircle({ callbackUrl: receiver.url });
   await using _sending = await startSending(circle);
   await using _processor = await startProcessor(circle);
@@ -96,6 +101,15 @@ test("a successful request whose callback is given up fails, and says what was d
     "FAILED",
   ]);
   expect(receiver.received).toHaveLength(3);
+  const outcome = async () => {
+    const [request] = await requestOverviews(database, { id, limit: 1 });
+    return request?.outcome;
+  };
+  expect(await outcome()).toBe("done_undelivered");
+  isWell = true;
+  await redeliver(database, { everybodys: true, id: resultMessageId(id) });
+  await until("the outcome of what was delivered", outcome, (seen) => seen === "done");
+  expect((await historyOf(database, id)).at(-1)?.status).toBe("FAILED");
 });
 
 test("a request that ends without any callback address is logged once, without personal data", async () => {

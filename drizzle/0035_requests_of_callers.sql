@@ -1,0 +1,2 @@
+CREATE INDEX "ta_requests_of_lane" ON "ta_requests" USING btree ("lane_id","sequence");--> statement-breakpoint
+CREATE INDEX "ta_requests_of_key" ON "ta_requests" USING btree ("key_id","created_at","sequence");
