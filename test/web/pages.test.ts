@@ -13,6 +13,7 @@ import { chromiumHere, openBrowser, PHONE, watch } from "./browser.ts";
 import { type Demo, startDemo } from "./demo.ts";
 import { frameJourneys } from "./frame.ts";
 import { journeys } from "./journeys.ts";
+import { tableJourneys } from "./table-journeys.ts";
 import { PAGES, seriousFaults, settled, tooWide } from "./views.ts";
 
 const LATE = { timeout: 30_000 };
@@ -202,6 +203,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
   describe("what people do", () =>
     journeys(
+      () => demo,
+      () => browser,
+    ));
+
+  describe("what people do with its tables", () =>
+    tableJourneys(
       () => demo,
       () => browser,
     ));

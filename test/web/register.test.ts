@@ -2,6 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { claimableAt as claimableOnServer } from "../../src/projections/unlocking.ts";
+import { partColumns } from "../../web/src/blocks/column.ts";
+import { csvOf, tableCsv } from "../../web/src/blocks/csv.ts";
 import { type Health, withNewer } from "../../web/src/data/health.ts";
 import { rateOver, secondsLeft } from "../../web/src/pages/status/rates.ts";
 import { sumUp } from "../../web/src/pages/today/since.ts";
@@ -22,6 +24,7 @@ import {
   changeText,
   isRounded,
   lastStep,
+  shareChangeText,
   shareText,
 } from "../../web/src/shown/amount.ts";
 import {
@@ -246,6 +249,57 @@ test("shares are rounded down and the smallest is not shown as zero", () => {
   expect(shareText(1n, 1_000_000n)).toBe("< 0.01 %");
   expect(shareText(0n, 3n)).toBe("0.00 %");
   expect(shareText(1n, 0n)).toBe("\u2013");
+});
+
+test("a share's change is in points, towards zero, also where nothing was issued before", () => {
+  const [third, half] = [
+    { part: 1n, whole: 3n },
+    { part: 1n, whole: 2n },
+  ];
+  expect(shareChangeText(third, half)).toBe("+16.66");
+  expect(shareChangeText(half, third)).toBe("\u221216.66");
+  expect(shareChangeText({ part: 0n, whole: 0n }, half)).toBe("+50.00");
+  expect(shareChangeText(half, half)).toBe("0.00");
+});
+
+test("exported rows keep commas, quotes and lines, and no text of theirs becomes a formula", () => {
+  expect(
+    csvOf(
+      ["a", "b"],
+      [
+        ["1,5", 'say "hi"'],
+        ["=1+1", "-12.5"],
+        [null, "x\ny"],
+      ],
+    ),
+  ).toBe('a,b\r\n"1,5","say ""hi"""\r\n\'=1+1,-12.5\r\n,"x\ny"\r\n');
+  const columns = [
+    { header: "Name", cell: () => null, plain: ({ name }: { name: string }) => name },
+    { header: "Picture", cell: () => null },
+    { header: "Held", unit: "ACME", cell: () => null, plain: () => "1.5" },
+  ];
+  expect(tableCsv(columns, [{ name: "@x" }])).toBe("Name,Held (ACME)\r\n'@x,1.5\r\n");
+});
+
+test("columns without room are left out until they are chosen, and the first one always stays", () => {
+  const column = (header: string, wideOnly?: boolean | "very" | "slightly") => ({
+    header,
+    cell: () => null,
+    ...(wideOnly !== undefined && { wideOnly }),
+  });
+  const columns = [column("Holder"), column("Wallets", true), column("Tokens", "very")];
+  const shown = (
+    ...[chosen, width]: [readonly string[] | null, Parameters<typeof partColumns>[2]]
+  ) => partColumns(columns, chosen, width).shown.map(({ header }) => header);
+  expect(shown(null, "phone")).toEqual(["Holder"]);
+  expect(shown(null, "desk")).toEqual(["Holder", "Wallets"]);
+  expect(shown(null, "wide")).toEqual(["Holder", "Wallets", "Tokens"]);
+  expect(shown(["tokens"], "phone")).toEqual(["Holder", "Tokens"]);
+  // Of another table.
+  expect(shown(["cause"], "desk")).toEqual(["Holder", "Wallets"]);
+  expect(partColumns(columns, ["tokens"], "desk").hidden.map(({ header }) => header)).toEqual([
+    "Wallets",
+  ]);
 });
 
 test("moments are shown in UTC, to the second, even out of range", () => {

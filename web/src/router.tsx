@@ -38,6 +38,9 @@ const given = <Names extends string>(
   return found;
 };
 
+/** What a view's table shows: order, columns, the text of its search. */
+const TABLE = ["sort", "columns", "find"] as const;
+
 const root = createRootRoute({
   component: Layout,
   validateSearch: (search: Record<string, unknown>) => given(search, ["token"]),
@@ -65,7 +68,7 @@ const page = <const Path extends string, const Name extends string = never>({
   createRoute({
     getParentRoute: () => root,
     path,
-    validateSearch: (search: Record<string, unknown>) => given(search, names),
+    validateSearch: (search: Record<string, unknown>) => given(search, [...names, ...TABLE]),
     ...(about !== undefined && { staticData: { about } }),
     component: view(load),
   });

@@ -1,6 +1,7 @@
 /** The layout of pages: heads, cards, badges, figures, notices. */
 import type { ReactNode } from "react";
 import { Share } from "../controls/share.tsx";
+import { Brief } from "../shown/fitted.tsx";
 import { CheckIcon, CloseIcon, WarnIcon } from "../shown/icons.tsx";
 
 /** Title of a page, a sentence about it, and its actions; a link to it and its print come by themselves. */
@@ -167,9 +168,13 @@ export const Figure = ({
     <div
       className={`figures mt-0.5 text-lg font-semibold tracking-tight max-md:text-base ${TEXTS[tone]}`}
     >
-      {value}
+      <Brief>{value}</Brief>
     </div>
-    {about === undefined ? null : <div className="mt-0.5 text-xs text-muted">{about}</div>}
+    {about === undefined ? null : (
+      <div className="mt-0.5 text-xs text-muted">
+        <Brief>{about}</Brief>
+      </div>
+    )}
   </div>
 );
 

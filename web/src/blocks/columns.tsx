@@ -1,12 +1,13 @@
 /** Ids with links, and columns that several tables have. */
 import { Link } from "@tanstack/react-router";
+import { inTokens } from "../../../client/in-tokens.ts";
 import { keepMoment, keepTokenWith } from "../data/tokens.ts";
 import { LongId } from "../shown/copied.tsx";
 import { Amount } from "../shown/fitted.tsx";
 import { shortened } from "../shown/shorten.ts";
-import { Moment } from "../shown/shown.tsx";
+import { isoText, Moment } from "../shown/shown.tsx";
 import { Cut } from "./blocks.tsx";
-import type { Column } from "./data-table.tsx";
+import type { Column } from "./column.ts";
 
 /** A wallet's address, linked to the page of its holder or to its movements. */
 export const WalletId = ({
@@ -37,6 +38,7 @@ export const WalletId = ({
 export const timeColumn = <Row,>(header: string, timeMs: (row: Row) => number): Column<Row> => ({
   header,
   cell: (row) => <Moment at={timeMs(row)} brief />,
+  plain: (row) => isoText(timeMs(row)),
 });
 
 /** Links to the transaction in the network's explorer. */
@@ -49,12 +51,19 @@ export const transactionColumn = <Row,>(
     const text = digest(row);
     return text && <LongId text={text} what="digest" explorer="transaction" />;
   },
+  plain: digest,
 });
+
+/** How amounts of a token are written: its decimals, or also its symbol, which is shown beside the heading. */
+export type Unit =
+  | number
+  | null
+  | { readonly decimals: number | null; readonly symbol: string | null };
 
 /** Amounts with all their decimals, so that digits line up. */
 export const amountColumn = <Row,>(
   header: string,
-  decimals: number | null,
+  of: Unit,
   units: (row: Row) => bigint,
   {
     signed = false,
@@ -68,17 +77,23 @@ export const amountColumn = <Row,>(
     /** Part of another amount: no zeroes. */
     readonly isPart?: boolean;
   } = {},
-): Column<Row> => ({
-  ...column,
-  header,
-  align: "right",
-  amount: true,
-  ...(sorted ? { order: units } : {}),
-  cell: (row) =>
-    isPart && units(row) === 0n ? null : (
-      <Amount units={units(row)} decimals={decimals} signed={signed} fixed />
-    ),
-});
+): Column<Row> => {
+  const { decimals, symbol } =
+    typeof of === "object" && of !== null ? of : { decimals: of, symbol: null };
+  return {
+    ...column,
+    header,
+    unit: symbol ?? undefined,
+    align: "right",
+    amount: true,
+    ...(sorted ? { order: units } : {}),
+    cell: (row) =>
+      isPart && units(row) === 0n ? null : (
+        <Amount units={units(row)} decimals={decimals} signed={signed} fixed />
+      ),
+    plain: (row) => inTokens(units(row), decimals ?? 0),
+  };
+};
 
 /** Why a balance changed. */
 const CAUSES = {
@@ -94,7 +109,7 @@ const CAUSES = {
 
 /** Changes of a wallet's balance. */
 export const changeColumns = (
-  decimals: number | null,
+  of: Unit,
 ): readonly Column<{
   readonly timeMs: number;
   readonly cause: keyof typeof CAUSES;
@@ -104,13 +119,18 @@ export const changeColumns = (
   readonly txDigest: string;
 }>[] => [
   timeColumn("Time", ({ timeMs }) => timeMs),
-  { header: "Type", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
+  {
+    header: "Type",
+    cell: ({ cause }) => <Cut text={CAUSES[cause]} />,
+    plain: ({ cause }) => CAUSES[cause],
+  },
   {
     header: "Held in",
     wideOnly: true,
     cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
+    plain: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
   },
-  amountColumn("Change", decimals, ({ change }) => change, { signed: true }),
-  amountColumn("Balance after", decimals, ({ balanceAfter }) => balanceAfter, { wideOnly: true }),
+  amountColumn("Change", of, ({ change }) => change, { signed: true }),
+  amountColumn("Balance after", of, ({ balanceAfter }) => balanceAfter, { wideOnly: true }),
   transactionColumn(({ txDigest }) => txDigest),
 ];

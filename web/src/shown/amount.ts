@@ -89,6 +89,19 @@ export const shareText = (part: bigint, whole: bigint): string => {
   return `${hundredths / 100n}.${(hundredths % 100n).toString().padStart(2, "0")} %`;
 };
 
+type Share = { readonly part: bigint; readonly whole: bigint };
+
+/** Of nothing issued every share is zero. */
+const shareIn = (share: Share): Share => (share.whole === 0n ? { part: 0n, whole: 1n } : share);
+
+/** How much a share moved, in points of a percent with two digits: `+1.25`; towards zero. */
+export const shareChangeText = (before: Share, after: Share): string => {
+  const [one, two] = [shareIn(before), shareIn(after)];
+  const change =
+    ((two.part * one.whole - one.part * two.whole) * 10_000n) / (one.whole * two.whole);
+  return changeText(change, 2, true);
+};
+
 /** Only for lengths of bars and positions on axes, where a pixel is coarser than what is lost. */
 export const proportion = (part: bigint, whole: bigint): number =>
   whole === 0n ? 0 : Number((part * 1_000_000n) / whole) / 1_000_000;

@@ -13,6 +13,8 @@ import {
 } from "react";
 import { type AmountForm, amountIn, isRounded, lastStep } from "./amount.ts";
 import { CopyButton } from "./copied.tsx";
+import { placeBeside } from "./popover.ts";
+import { isPhone, useWidth } from "./width.ts";
 
 /** How far amounts are shortened, by steps of `amountIn`. */
 type Room = {
@@ -34,14 +36,21 @@ const useRoom = (): Room => {
     addEventListener("resize", resized);
     return () => removeEventListener("resize", resized);
   }, []);
-  const tighten = useCallback(
-    (from: number) => setStep((now) => (now === from ? now + 1 : now)),
-    [],
-  );
+  const tighten = useCallback((from: number) => setStep((now) => Math.max(now, from + 1)), []);
   return useMemo(() => ({ step, tighten }), [step, tighten]);
 };
 
 const SharedRoom = createContext<Room | null>(null);
+
+/** Whether amounts inside are short on a phone, or where they do not fit, and exact one touch away. */
+const BriefAmounts = createContext(false);
+
+export const Brief = ({ children }: { readonly children: ReactNode }) => (
+  <BriefAmounts value>{children}</BriefAmounts>
+);
+
+/** Decimals of short amounts. */
+const BRIEF_DECIMALS = 2;
 
 /** Shortens the amounts inside alike, so that the digits of a column line up. */
 export const FittedAlike = ({ children }: { readonly children: ReactNode }) => (
@@ -78,7 +87,10 @@ const Alone = (shown: Shown) => <Fitted room={useRoom()} {...shown} />;
 
 const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) => {
   const box = useRef<HTMLSpanElement>(null);
-  const step = Math.min(room.step, lastStep(form.decimals));
+  const phone = isPhone(useWidth());
+  const brief = useContext(BriefAmounts) ? Math.max(0, (form.decimals ?? 0) - BRIEF_DECIMALS) : 0;
+  const least = phone || room.step > 0 ? brief : 0;
+  const step = Math.min(Math.max(room.step, least), lastStep(form.decimals));
   const whole = amountIn(units, form, 0);
   const text = amountIn(units, form, step);
   const fit = useCallback(() => {
@@ -94,7 +106,9 @@ const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) 
     resized.observe(box.current);
     return () => resized.disconnect();
   }, [fit]);
-  const unit = symbol ? <span className="text-muted"> {symbol}</span> : null;
+  const unit = symbol ? (
+    <span className="text-[max(0.75em,11px)] font-medium text-muted"> {symbol}</span>
+  ) : null;
   return (
     <span
       ref={box}
@@ -116,9 +130,6 @@ const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) 
   );
 };
 
-/** Distance of the popover from its amount and from the window's edges, pixels. */
-const GAP = 6;
-
 /** A rounded amount: whole for screen readers, and on touch, focus or click. */
 const Rounded = ({
   text,
@@ -138,11 +149,7 @@ const Rounded = ({
     const [from, box] = [button.current, shown.current];
     if (from === null || box === null) return;
     box.showPopover();
-    const at = from.getBoundingClientRect();
-    const { width, height } = box.getBoundingClientRect();
-    const below = at.bottom + GAP + height <= innerHeight;
-    box.style.left = `${Math.max(GAP, Math.min(at.right - width, innerWidth - width - GAP))}px`;
-    box.style.top = `${below ? at.bottom + GAP : at.top - GAP - height}px`;
+    placeBeside(box, from);
     addEventListener("scroll", hide, { capture: true, once: true });
   };
   useEffect(() => {

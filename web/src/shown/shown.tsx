@@ -17,8 +17,9 @@ type At = { readonly at: number | string };
 
 const msOf = (at: number | string): number => (typeof at === "number" ? at : Date.parse(at));
 
-const isoOf = (ms: number): string | undefined =>
-  isOnCalendar(ms) ? new Date(ms).toISOString() : undefined;
+/** ISO 8601 with seconds, in UTC; undefined where a calendar cannot express it. */
+export const isoText = (ms: number): string | undefined =>
+  isOnCalendar(ms) ? `${new Date(ms).toISOString().slice(0, -5)}Z` : undefined;
 
 /** A moment in UTC; `brief`, for tables: without seconds on a narrow screen, on two lines on a very narrow one. */
 export const Moment = ({ at, brief = false }: At & { readonly brief?: boolean }) => {
@@ -27,7 +28,7 @@ export const Moment = ({ at, brief = false }: At & { readonly brief?: boolean })
   return (
     <time
       className="figures whitespace-nowrap"
-      dateTime={isoOf(ms)}
+      dateTime={isoText(ms)}
       title={brief ? text : undefined}
     >
       {brief ? (
@@ -52,7 +53,7 @@ export const Ago = ({ at }: At) => {
   const ms = msOf(at);
   const now = useNow(Math.abs(Date.now() - ms) < 120_000 ? 1_000 : 30_000);
   return (
-    <time className="figures whitespace-nowrap" dateTime={isoOf(ms)} title={momentText(ms)}>
+    <time className="figures whitespace-nowrap" dateTime={isoText(ms)} title={momentText(ms)}>
       {relativeText(ms, now)}
     </time>
   );

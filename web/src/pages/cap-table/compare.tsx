@@ -1,18 +1,19 @@
 /** Two dates compared: new, exited, increased and decreased holders, which add up to what was issued between. */
-import { Link, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import { shareOf } from "../../../../client/cap-rows.ts";
 import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, type Tone } from "../../blocks/blocks.tsx";
-import { amountColumn } from "../../blocks/columns.tsx";
+import { amountColumn, type Unit } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { Chip } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
-import { keepTokenWith, useTokenTime } from "../../data/tokens.ts";
+import { keepTokenWith, type Token, tokenLabel, useTokenTime } from "../../data/tokens.ts";
 import { type ChangeKind, compareRegisters, type Difference } from "../../register/compare.ts";
 import { type Register, rowLabel, useRegister } from "../../register/register.ts";
-import { countText } from "../../shown/amount.ts";
+import { countText, shareChangeText, shareText } from "../../shown/amount.ts";
 import { Amount } from "../../shown/fitted.tsx";
-import { yesterdaysClose } from "../../shown/moment.ts";
+import { dayText, yesterdaysClose } from "../../shown/moment.ts";
 import { Moment } from "../../shown/shown.tsx";
 
 const KINDS: Readonly<Record<ChangeKind, { readonly label: string; readonly tone: Tone }>> = {
@@ -24,7 +25,13 @@ const KINDS: Readonly<Record<ChangeKind, { readonly label: string; readonly tone
 
 const ALL_KINDS = ["new", "exited", "increased", "decreased"] as const;
 
-export const Compare = ({ register }: { readonly register: Register }) => {
+export const Compare = ({
+  token,
+  register,
+}: {
+  readonly token: Token;
+  readonly register: Register;
+}) => {
   const search = useSearch({ from: "/cap-table" });
   const { coinType } = register;
   const { from, to } = useTokenTime(coinType);
@@ -45,7 +52,9 @@ export const Compare = ({ register }: { readonly register: Register }) => {
         />
       </Card>
       <Answered of={other} what="The register of the other date" card>
-        {(one) => <Differences one={one} two={register} oneAt={against} twoAt={search.at} />}
+        {(one) => (
+          <Differences token={token} one={one} two={register} oneAt={against} twoAt={search.at} />
+        )}
       </Answered>
     </>
   );
@@ -54,17 +63,21 @@ export const Compare = ({ register }: { readonly register: Register }) => {
 const EMPTY = { rows: [], issued: 0n, timeMs: 0 };
 
 const Differences = ({
+  token,
   one,
   two,
   oneAt,
   twoAt,
 }: {
+  readonly token: Token;
   readonly one: Register | null;
   readonly two: Register;
   /** The times in view, unix seconds; undefined: now. */
   readonly oneAt: string;
   readonly twoAt: string | undefined;
 }) => {
+  const { symbol } = token;
+  const navigate = useNavigate();
   const [only, setOnly] = useState<ChangeKind | null>(null);
   const inOrder = (one?.timeMs ?? 0) <= two.timeMs;
   const [earlier, later] = inOrder ? [one ?? EMPTY, two] : [two, one ?? EMPTY];
@@ -76,8 +89,11 @@ const Differences = ({
   );
   const columns = useMemo(
     // A holder that exited is only in the earlier register.
-    () => columnsOf(two.decimals, (kind) => (kind === "exited" ? earlierAt : laterAt)),
-    [two.decimals, earlierAt, laterAt],
+    () =>
+      columnsOf({ decimals: two.decimals, symbol }, [earlier.issued, later.issued], (kind) =>
+        kind === "exited" ? earlierAt : laterAt,
+      ),
+    [two.decimals, symbol, earlier.issued, later.issued, earlierAt, laterAt],
   );
   return (
     <>
@@ -87,12 +103,26 @@ const Differences = ({
             key={kind}
             label={KINDS[kind].label}
             value={countText(comparison.sums[kind].count)}
-            about={<Amount units={comparison.sums[kind].change} decimals={two.decimals} signed />}
+            about={
+              <Amount
+                units={comparison.sums[kind].change}
+                decimals={two.decimals}
+                symbol={symbol}
+                signed
+              />
+            }
           />
         ))}
         <Figure
           label="Issued between"
-          value={<Amount units={later.issued - earlier.issued} decimals={two.decimals} signed />}
+          value={
+            <Amount
+              units={later.issued - earlier.issued}
+              decimals={two.decimals}
+              symbol={symbol}
+              signed
+            />
+          }
           about={`${countText(comparison.unchanged)} unchanged`}
         />
       </Figures>
@@ -120,9 +150,19 @@ const Differences = ({
       >
         <DataTable
           label="Differences"
+          view="differences"
+          file={`${tokenLabel(token)} differences ${dayText(earlier.timeMs)} ${dayText(later.timeMs)}`}
           columns={columns}
           rows={rows}
           keyOf={({ id }) => id}
+          onRow={({ id, kind }) => {
+            const at = kind === "exited" ? earlierAt : laterAt;
+            void navigate({
+              to: "/holder/$holder",
+              params: { holder: id },
+              search: keepTokenWith(at === undefined ? {} : { at }),
+            });
+          }}
           empty={<Empty title="No differences">All balances are the same at both times.</Empty>}
         />
       </Card>
@@ -131,29 +171,55 @@ const Differences = ({
 };
 
 const columnsOf = (
-  decimals: number | null,
+  unit: Unit,
+  /** Issued at both times. */
+  [earlier, later]: readonly [bigint, bigint],
   atOf: (kind: ChangeKind) => string | undefined,
-): readonly Column<Difference>[] => [
-  {
-    header: "Holder",
-    cell: ({ id, holderId, kind }) => {
-      const at = atOf(kind);
-      return (
-        <span className="inline-flex items-center gap-2">
-          <Link
-            to="/holder/$holder"
-            params={{ holder: id }}
-            search={keepTokenWith(at === undefined ? {} : { at })}
-            className="font-medium hover:text-accent hover:underline"
-          >
-            {rowLabel(id, holderId)}
-          </Link>
-          <Badge tone={KINDS[kind].tone}>{KINDS[kind].label.toLowerCase()}</Badge>
-        </span>
-      );
+): readonly Column<Difference>[] => {
+  const share = (header: string, of: (row: Difference) => bigint, whole: bigint) =>
+    ({
+      header,
+      align: "right",
+      wideOnly: true,
+      cell: (row: Difference) => <span className="figures">{shareText(of(row), whole)}</span>,
+      plain: (row: Difference) => shareOf(of(row), whole),
+    }) as const;
+  const part = { wideOnly: true, sorted: true, isPart: true } as const;
+  const moved = ({ before, after }: Difference) =>
+    shareChangeText({ part: before, whole: earlier }, { part: after, whole: later });
+  return [
+    {
+      header: "Holder",
+      plain: ({ id }) => id,
+      cell: ({ id, holderId, kind }) => {
+        const at = atOf(kind);
+        return (
+          <span className="inline-flex items-center gap-2">
+            <Link
+              to="/holder/$holder"
+              params={{ holder: id }}
+              search={keepTokenWith(at === undefined ? {} : { at })}
+              className="font-medium hover:text-accent hover:underline"
+            >
+              {rowLabel(id, holderId)}
+            </Link>
+            <Badge tone={KINDS[kind].tone}>{KINDS[kind].label.toLowerCase()}</Badge>
+          </span>
+        );
+      },
     },
-  },
-  amountColumn("Before", decimals, ({ before }) => before, { wideOnly: true, sorted: true }),
-  amountColumn("After", decimals, ({ after }) => after, { wideOnly: true, sorted: true }),
-  amountColumn("Change", decimals, ({ change }) => change, { sorted: true, signed: true }),
-];
+    amountColumn("Before", unit, ({ before }) => before, part),
+    amountColumn("After", unit, ({ after }) => after, part),
+    amountColumn("Change", unit, ({ change }) => change, { sorted: true, signed: true }),
+    share("Share before", ({ before }) => before, earlier),
+    share("Share after", ({ after }) => after, later),
+    {
+      header: "Share change",
+      unit: "points",
+      align: "right",
+      wideOnly: true,
+      cell: (row) => <span className="figures">{moved(row)}</span>,
+      plain: moved,
+    },
+  ];
+};

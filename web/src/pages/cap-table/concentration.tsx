@@ -5,7 +5,7 @@ import { Card } from "../../blocks/blocks.tsx";
 import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, filled, member, pointOf, tooltip } from "../../charts/chart.tsx";
-import { keepMoment } from "../../data/tokens.ts";
+import { keepMoment, type Token } from "../../data/tokens.ts";
 import { curve, type Largest, largest } from "../../register/concentration.ts";
 import { type Register, rowId, rowLabel } from "../../register/register.ts";
 import { amountText, countText, proportion, shareText } from "../../shown/amount.ts";
@@ -13,7 +13,13 @@ import { amountText, countText, proportion, shareText } from "../../shown/amount
 /** Holders with an area of their own; the others share one. */
 const OWN_AREA = 60;
 
-export const Concentration = ({ register }: { readonly register: Register }) => {
+export const Concentration = ({
+  token: { symbol },
+  register,
+}: {
+  readonly token: Token;
+  readonly register: Register;
+}) => {
   const navigate = useNavigate();
   const { rows, issued, decimals } = register;
   const map = useCallback(
@@ -118,7 +124,7 @@ export const Concentration = ({ register }: { readonly register: Register }) => 
           keyOf={({ count }) => String(count)}
           columns={[
             { header: "Largest", cell: ({ count }) => countText(count) },
-            amountColumn("Hold together", decimals, ({ held }: Largest) => held),
+            amountColumn("Hold together", { decimals, symbol }, ({ held }: Largest) => held),
             {
               header: "Share",
               align: "right",

@@ -1,26 +1,36 @@
 /** The table of holders. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { shareOf } from "../../../../client/cap-rows.ts";
 import { Badge, Empty } from "../../blocks/blocks.tsx";
-import { amountColumn } from "../../blocks/columns.tsx";
+import { amountColumn, type Unit } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { keepMoment } from "../../data/tokens.ts";
+import { keepMoment, type Token, tokenLabel } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, rowLabel } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 
 export const Holders = ({
+  token,
   register,
   rows,
 }: {
+  readonly token: Token;
   readonly register: Register;
   readonly rows: readonly Row[];
 }) => {
   const navigate = useNavigate();
-  const columns = useMemo(() => columnsOf(register), [register]);
+  const { symbol } = token;
+  const { decimals, issued } = register;
+  const columns = useMemo(
+    () => columnsOf({ decimals, symbol }, issued),
+    [decimals, symbol, issued],
+  );
   return (
     <DataTable
       label="Holders"
+      view="holders"
+      file={`${tokenLabel(token)} holders ${register.checkpoint}`}
       columns={columns}
       rows={rows}
       keyOf={rowId}
@@ -40,13 +50,14 @@ export const Holders = ({
   );
 };
 
-const columnsOf = ({ decimals, issued }: Register): readonly Column<Row>[] => {
+const columnsOf = (unit: Unit, issued: bigint): readonly Column<Row>[] => {
   const part = { sorted: true, isPart: true, wideOnly: true } as const;
   return [
     {
       header: "Holder",
+      plain: rowId,
       cell: (row) => (
-        <span className="inline-flex items-center gap-2 max-[359px]:flex-col max-[359px]:items-start max-[359px]:gap-0">
+        <span className="inline-flex items-center gap-2 max-[479px]:flex-col max-[479px]:items-start max-[479px]:gap-0">
           <Link
             to="/holder/$holder"
             params={{ holder: rowId(row) }}
@@ -63,6 +74,7 @@ const columnsOf = ({ decimals, issued }: Register): readonly Column<Row>[] => {
     {
       header: "Wallets",
       wideOnly: true,
+      plain: ({ wallets }) => wallets.map(({ address }) => address).join(" "),
       cell: ({ wallets }) => {
         const [first] = wallets;
         return (
@@ -79,19 +91,19 @@ const columnsOf = ({ decimals, issued }: Register): readonly Column<Row>[] => {
         );
       },
     },
-    amountColumn("Balance", decimals, ({ balance }) => balance, { sorted: true }),
+    amountColumn("Balance", unit, ({ balance }) => balance, { sorted: true }),
     // Follows from the other amounts where there is no room.
-    amountColumn("Tokens", decimals, ({ tokens }) => tokens, { ...part, wideOnly: "very" }),
-    amountColumn("Unlocked", decimals, ({ unlocked }) => unlocked, part),
-    amountColumn("Locked", decimals, ({ locked }) => locked, part),
+    amountColumn("Tokens", unit, ({ tokens }) => tokens, { ...part, wideOnly: "very" }),
+    amountColumn("Unlocked", unit, ({ unlocked }) => unlocked, part),
+    amountColumn("Locked", unit, ({ locked }) => locked, part),
     {
       header: "Share",
       align: "right",
-      className: "max-[359px]:hidden",
+      wideOnly: "slightly",
       order: (row) => row.balance,
+      plain: (row) => shareOf(row.balance, issued),
       cell: (row) => (
         <span className="inline-flex items-center justify-end gap-2">
-          <span className="figures">{shareText(row.balance, issued)}</span>
           <span
             className="h-1.5 w-14 overflow-hidden rounded-full bg-sunken max-md:hidden"
             aria-hidden="true"
@@ -101,6 +113,7 @@ const columnsOf = ({ decimals, issued }: Register): readonly Column<Row>[] => {
               style={{ width: `${proportion(row.balance, issued) * 100}%` }}
             />
           </span>
+          <span className="figures">{shareText(row.balance, issued)}</span>
         </span>
       ),
     },

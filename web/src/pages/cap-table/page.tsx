@@ -1,6 +1,6 @@
 /** The cap table, now or at any time: holders, concentration, and two dates compared. */
 import { Link, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, useMemo } from "react";
 import { Answered, OfToken } from "../../blocks/answered.tsx";
 import {
   Badge,
@@ -12,6 +12,7 @@ import {
   Figures,
   PageHead,
 } from "../../blocks/blocks.tsx";
+import { useFind } from "../../blocks/find.ts";
 import { Button, Chip, Download, TextField } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import { pathWith } from "../../data/ask.ts";
@@ -103,13 +104,13 @@ const CapTable = ({ token }: { readonly token: Token }) => {
             </Card>
           ) : (
             <div className="space-y-4">
-              <Sums register={found} />
+              <Sums token={token} register={found} />
               {show === "concentration" ? (
-                <Concentration register={found} />
+                <Concentration token={token} register={found} />
               ) : show === "compare" ? (
-                <Compare register={found} />
+                <Compare token={token} register={found} />
               ) : (
-                <HoldersCard register={found}>
+                <HoldersCard token={token} register={found}>
                   {register.isLong && !isPast ? (
                     <Button disabled={register.isFetching} onClick={() => void register.refetch()}>
                       {register.isFetching ? "Loading…" : "Refresh"}
@@ -184,7 +185,13 @@ const Views = () => {
   );
 };
 
-const Sums = ({ register }: { readonly register: Register }) => {
+const Sums = ({
+  token: { symbol },
+  register,
+}: {
+  readonly token: Token;
+  readonly register: Register;
+}) => {
   const { issued, decimals, holderCount, totalSupply, rows } = register;
   const ten = useMemo(
     () => largest({ rows }).find(({ count }) => count >= 10 || count === rows.length),
@@ -196,7 +203,7 @@ const Sums = ({ register }: { readonly register: Register }) => {
     <Figures>
       <Figure
         label="Issued"
-        value={<Amount units={issued} decimals={decimals} />}
+        value={<Amount units={issued} decimals={decimals} symbol={symbol} />}
         about={
           totalSupply === null
             ? "the treasury has not been seen"
@@ -218,7 +225,7 @@ const Sums = ({ register }: { readonly register: Register }) => {
       />
       <Figure
         label="Locked in grants"
-        value={<Amount units={locked} decimals={decimals} />}
+        value={<Amount units={locked} decimals={decimals} symbol={symbol} />}
         about={`${shareText(locked, issued)} of the issued tokens`}
       />
     </Figures>
@@ -226,14 +233,16 @@ const Sums = ({ register }: { readonly register: Register }) => {
 };
 
 const HoldersCard = ({
+  token,
   register,
   children,
 }: {
+  readonly token: Token;
   readonly register: Register;
   /** Before the filters. */
   readonly children: ReactNode;
 }) => {
-  const [sought, setSought] = useState("");
+  const [sought, setSought] = useFind();
   const search = useSearch({ from: "/cap-table" });
   const change = useChangeAddress();
   const only = search.only === "frozen" || search.only === "loose" ? search.only : "all";
@@ -282,7 +291,7 @@ const HoldersCard = ({
         </div>
       }
     >
-      <Holders register={register} rows={rows} />
+      <Holders token={token} register={register} rows={rows} />
     </Card>
   );
 };
