@@ -110,7 +110,7 @@ export const journeys = (demo: () => Demo, browser: () => Browser): void => {
       .first();
     expect(await left.getAttribute("href")).toContain(`at=%22${past}%22`);
     const change = async (label: string) =>
-      exactly((await figure(page, label)).find((text) => /^[+\u2212]?[\d,.]+$/.test(text)) ?? "");
+      exactly((await figure(page, label)).find((text) => /^[+\u2212]?[\d,.]+ /.test(text)) ?? "");
     const about = async (label: string) => exactly((await figure(page, label)).at(-1) ?? "");
     // The register moves meanwhile: figures of two looks need not add up.
     await expect
@@ -295,9 +295,10 @@ const issued = async (page: Page): Promise<string> => {
   return (await figure(page, "Issued"))[1] ?? "";
 };
 
-/** A shown amount as it was before it was shown: all its decimals without the point. */
+/** A shown amount, with its symbol, as it was before it was shown: all its decimals without the point. */
 const exactly = (text: string): bigint => {
-  const [whole = "0", part = ""] = text.replaceAll(",", "").replace("+", "").split(".");
+  const [digits = ""] = text.split(" ");
+  const [whole = "0", part = ""] = digits.replaceAll(",", "").replace("+", "").split(".");
   const negative = whole.startsWith("\u2212");
   const units = BigInt(`${whole.replace("\u2212", "")}${part.padEnd(12, "0")}`);
   return negative ? -units : units;

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BUILT_PAGE } from "../../src/page-api/site.ts";
 import { whilePartsFail } from "./away.ts";
 import { chromiumHere, openBrowser, PHONE, watch } from "./browser.ts";
+import { chartJourneys } from "./chart-journeys.ts";
 import { type Demo, startDemo } from "./demo.ts";
 import { frameJourneys } from "./frame.ts";
 import { journeys } from "./journeys.ts";
@@ -209,6 +210,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
   describe("what people do with its tables", () =>
     tableJourneys(
+      () => demo,
+      () => browser,
+    ));
+
+  describe("what people do with its charts", () =>
+    chartJourneys(
       () => demo,
       () => browser,
     ));

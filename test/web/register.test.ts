@@ -7,6 +7,7 @@ import { csvOf, tableCsv } from "../../web/src/blocks/csv.ts";
 import { type Health, withNewer } from "../../web/src/data/health.ts";
 import { rateOver, secondsLeft } from "../../web/src/pages/status/rates.ts";
 import { sumUp } from "../../web/src/pages/today/since.ts";
+import { activityOf } from "../../web/src/register/activity.ts";
 import { compareRegisters } from "../../web/src/register/compare.ts";
 import { curve, largest } from "../../web/src/register/concentration.ts";
 import {
@@ -18,6 +19,8 @@ import {
   unlockedAt,
 } from "../../web/src/register/grants.ts";
 import { matches, type Row } from "../../web/src/register/register.ts";
+import { momentsBetween, sharesOf } from "../../web/src/register/shares-over-time.ts";
+import { tilesOf } from "../../web/src/register/tiles.ts";
 import {
   amountIn,
   amountText,
@@ -174,12 +177,83 @@ test("the largest holders' sums end with the total, and their curve at the top",
     { count: 1, held: 50n },
     { count: 3, held: 100n },
   ]);
-  expect(curve({ rows, issued: 100n })).toEqual([
-    [0, 0],
-    [1, 0.5],
-    [2, 0.8],
-    [3, 1],
+  expect(curve({ rows }).map(({ count, held }) => [count, held])).toEqual([
+    [0, 0n],
+    [1, 50n],
+    [2, 80n],
+    [3, 100n],
   ]);
+});
+
+test("movements are counted into bars of whole days, and a part that was not read to its beginning is left out", () => {
+  const day = (number: number) => 1_767_225_600 + number * 86_400;
+  const moved = (activityType: string, at: number) => ({
+    activityType,
+    amount: "9007199254740993",
+    checkpointTimestamp: `${at}`,
+  });
+  const movements = [
+    moved("burn", day(9) + 5),
+    moved("mint", day(9)),
+    moved("mint", day(0) + 7_200),
+    moved("transfer", day(0) + 3_600),
+  ];
+  const now = (day(9) + 60) * 1_000;
+  const all = activityOf(movements, true, now);
+  expect(all.times.map((ms) => ms / 1_000)).toEqual(Array.from({ length: 10 }, (_, n) => day(n)));
+  expect(all.counts.mint).toEqual([1n, ...Array.from({ length: 8 }, () => 0n), 1n]);
+  expect(all.amounts.burn.at(-1)).toBe(9_007_199_254_740_993n);
+  expect(all.all).toBe(4);
+
+  const some = activityOf(movements, false, now);
+  expect(some.times[0]).toBe(day(1) * 1_000);
+  expect(some.all).toBe(2);
+  expect(some.counts.transfer.every((count) => count === 0n)).toBe(true);
+});
+
+test("activity of any length has at most some sixty bars, and each movement is in one of them", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: 400_000_000 }), { minLength: 1 }),
+      fc.integer({ min: 400_000_000, max: 400_000_060 }),
+      (agos, now) => {
+        const movements = agos
+          .toSorted((a, b) => b - a)
+          .map((at) => ({ activityType: "mint", amount: "1", checkpointTimestamp: `${at}` }));
+        const { times, counts, all } = activityOf(movements, true, now * 1_000);
+        expect(times.length).toBeLessThanOrEqual(62);
+        expect(all).toBe(agos.length);
+        expect(counts.mint.reduce((sum, count) => sum + count, 0n)).toBe(BigInt(agos.length));
+      },
+    ),
+  );
+});
+
+test("moments over a time begin and end with it, and shares of the largest are rounded down", () => {
+  expect(momentsBetween(100, 220)).toEqual(Array.from({ length: 13 }, (_, n) => 100 + n * 10));
+  expect(momentsBetween(100, 100)).toEqual([100, 100]);
+  expect(momentsBetween(100, 102)).toEqual([100, 101, 102]);
+  expect(sharesOf(3n, [2n, 1n])).toEqual([6_666n, 10_000n, 10_000n]);
+  expect(sharesOf(0n, [])).toEqual([0n, 0n, 0n]);
+});
+
+test("areas of a map add up to the register, and each has the state of its row", () => {
+  const rows = Array.from({ length: 70 }, (_, index) =>
+    row(`${index + 1}`, 1_000n - BigInt(index)),
+  );
+  const tiles = tilesOf([
+    {
+      ...row("900", 2_000n),
+      wallets: [{ address: "0x1", balance: 2_000n, groupId: null, isFrozen: true }],
+    },
+    row("0xbb", 1_500n),
+    ...rows,
+  ]);
+  expect(tiles.slice(0, 3).map(({ state }) => state)).toEqual(["frozen", "loose", "holder"]);
+  expect(tiles.at(-1)).toMatchObject({ id: "", name: "12 others", state: "others" });
+  const sum = (of: readonly { readonly balance: bigint }[]) =>
+    of.reduce((all, { balance }) => all + balance, 0n);
+  expect(sum(tiles)).toBe(3_500n + sum(rows));
 });
 
 test("amounts are exact beyond the range of a number, with their decimals", () => {

@@ -1,5 +1,5 @@
 /** The parts of ECharts that this page draws with; loaded where a chart is. */
-import { LineChart, TreemapChart } from "echarts/charts";
+import { BarChart, LineChart, TreemapChart } from "echarts/charts";
 import {
   AriaComponent,
   GridComponent,
@@ -10,6 +10,7 @@ import { init, use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
 use([
+  BarChart,
   LineChart,
   TreemapChart,
   GridComponent,

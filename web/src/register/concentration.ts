@@ -1,5 +1,4 @@
 /** How much of a token the largest holders have together. */
-import { proportion } from "../shown/amount.ts";
 import type { Register } from "./register.ts";
 
 export type Largest = {
@@ -23,18 +22,15 @@ export const largest = ({ rows }: Pick<Register, "rows">): readonly Largest[] =>
   return found;
 };
 
-/** Points of a curve: a number of largest holders, and their share of all, 0 to 1. */
-export const curve = (
-  { rows, issued }: Pick<Register, "rows" | "issued">,
-  points = 200,
-): readonly (readonly [number, number])[] => {
+/** Points of a curve, from none to all rows: at most about so many. */
+export const curve = ({ rows }: Pick<Register, "rows">, points = 200): readonly Largest[] => {
   const every = Math.max(1, Math.ceil(rows.length / points));
-  const drawn: [number, number][] = [[0, 0]];
+  const drawn: Largest[] = [{ count: 0, held: 0n }];
   let held = 0n;
   rows.forEach((row, index) => {
     held += row.balance;
     if ((index + 1) % every === 0 || index + 1 === rows.length) {
-      drawn.push([index + 1, proportion(held, issued)]);
+      drawn.push({ count: index + 1, held });
     }
   });
   return drawn;

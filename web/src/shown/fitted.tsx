@@ -106,9 +106,6 @@ const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) 
     resized.observe(box.current);
     return () => resized.disconnect();
   }, [fit]);
-  const unit = symbol ? (
-    <span className="text-[max(0.75em,11px)] font-medium text-muted"> {symbol}</span>
-  ) : null;
   return (
     <span
       ref={box}
@@ -117,29 +114,19 @@ const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) 
       title={isRounded(text) ? undefined : `${units} in the smallest unit`}
     >
       {isRounded(text) ? (
-        <Rounded text={text} whole={symbol ? `${whole} ${symbol}` : whole}>
-          {unit}
-        </Rounded>
+        <Rounded text={text} whole={symbol ? `${whole} ${symbol}` : whole} />
       ) : (
-        <>
-          {text}
-          {unit}
-        </>
+        text
       )}
+      {symbol ? (
+        <span className="text-[max(0.75em,11px)] font-medium text-muted"> {symbol}</span>
+      ) : null}
     </span>
   );
 };
 
 /** A rounded amount: whole for screen readers, and on touch, focus or click. */
-const Rounded = ({
-  text,
-  whole,
-  children,
-}: {
-  readonly text: string;
-  readonly whole: string;
-  readonly children: ReactNode;
-}) => {
+const Rounded = ({ text, whole }: { readonly text: string; readonly whole: string }) => {
   const id = useId();
   const around = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -176,7 +163,6 @@ const Rounded = ({
         onClick={show}
       >
         {text}
-        {children}
       </button>
       <span
         ref={shown}

@@ -34,11 +34,13 @@ import { Amount } from "../../shown/fitted.tsx";
 import { Ago, Moment } from "../../shown/shown.tsx";
 import { Compare } from "./compare.tsx";
 import { Concentration } from "./concentration.tsx";
+import { History } from "./history.tsx";
 import { Holders } from "./holders.tsx";
 
 const VIEWS = [
   { show: undefined, label: "Holders" },
   { show: "concentration", label: "Concentration" },
+  { show: "history", label: "Over time" },
   { show: "compare", label: "Compare two dates" },
 ] as const;
 
@@ -107,6 +109,8 @@ const CapTable = ({ token }: { readonly token: Token }) => {
               <Sums token={token} register={found} />
               {show === "concentration" ? (
                 <Concentration token={token} register={found} />
+              ) : show === "history" ? (
+                <History token={token} register={found} />
               ) : show === "compare" ? (
                 <Compare token={token} register={found} />
               ) : (

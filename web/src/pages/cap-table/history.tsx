@@ -1,0 +1,150 @@
+/** The register over time: supply, holders, activity, and how concentrated it was. */
+import { useMemo, useState } from "react";
+import { Answered } from "../../blocks/answered.tsx";
+import { Card, Empty } from "../../blocks/blocks.tsx";
+import { amounts, counts, shares } from "../../charts/measure.ts";
+import { type Line, OverTime } from "../../charts/over-time.tsx";
+import { Button } from "../../controls/controls.tsx";
+import { type Token, tokenLabel, useTokenTime } from "../../data/tokens.ts";
+import { type Activity, MOVEMENT_KINDS, useActivity } from "../../register/activity.ts";
+import type { Register } from "../../register/register.ts";
+import { LARGEST, useSharesOverTime } from "../../register/shares-over-time.ts";
+import { countText } from "../../shown/amount.ts";
+import { dayText, momentText } from "../../shown/moment.ts";
+
+export const History = ({
+  token,
+  register,
+}: {
+  readonly token: Token;
+  readonly register: Register;
+}) => (
+  <>
+    <ActivityChart token={token} />
+    <SharesChart token={token} register={register} />
+  </>
+);
+
+const KINDS = {
+  mint: { name: "Issued", colour: "good" },
+  burn: { name: "Burned", colour: "bad" },
+  transfer: { name: "Transferred", colour: "accent" },
+  force_transfer: { name: "By administrator", colour: "warn" },
+} as const;
+
+const DAY_MS = 86_400_000;
+
+const spanWords = ({ spanMs }: Activity): string =>
+  spanMs < DAY_MS ? "hour" : spanMs === DAY_MS ? "day" : `${spanMs / DAY_MS} days`;
+
+const ActivityChart = ({ token }: { readonly token: Token }) => {
+  const { coinType, decimals, symbol } = token;
+  const [ofAmounts, setOfAmounts] = useState(false);
+  const activity = useActivity(coinType);
+  const { data } = activity;
+  const lines = useMemo(
+    (): readonly Line[] =>
+      data === undefined
+        ? []
+        : MOVEMENT_KINDS.map((kind) => ({
+            ...KINDS[kind],
+            values: (ofAmounts ? data.amounts : data.counts)[kind],
+          })),
+    [data, ofAmounts],
+  );
+  const measure = useMemo(
+    () => (ofAmounts ? amounts({ decimals, symbol }) : counts),
+    [ofAmounts, decimals, symbol],
+  );
+  return (
+    <Answered of={activity} what="The movements" lines={8} card>
+      {(found) =>
+        found.all === 0 ? (
+          <Card title="Activity">
+            <Empty title="No movements yet" />
+          </Card>
+        ) : (
+          <OverTime
+            title="Activity"
+            about={
+              <>
+                {ofAmounts ? "Amounts" : "Movements"} per {spanWords(found)}.{" "}
+                {found.whole
+                  ? `All ${countText(found.all)} movements`
+                  : `The newest ${countText(found.all)} movements, from ${dayText(found.times[0] ?? 0)}; there are earlier ones`}
+                .{" "}
+                <Button
+                  look="quiet"
+                  className="h-6 px-1.5 text-xs"
+                  onClick={() => setOfAmounts(!ofAmounts)}
+                >
+                  Show {ofAmounts ? "counts" : "amounts"}
+                </Button>
+              </>
+            }
+            caption={`${tokenLabel(token)}, ${ofAmounts ? "amounts" : "movements"} per ${spanWords(found)}, ${dayText(found.times[0] ?? 0)} to ${dayText(found.times.at(-1) ?? 0)}`}
+            kind="bars"
+            times={found.times}
+            timeText={found.spanMs < DAY_MS ? hourText : dayText}
+            lines={lines}
+            measure={measure}
+          />
+        )
+      }
+    </Answered>
+  );
+};
+
+const hourText = (ms: number): string => momentText(ms).slice(5, 16);
+
+const COLOURS = ["ink", "muted", "accent"] as const;
+
+const SharesChart = ({
+  token,
+  register,
+}: {
+  readonly token: Token;
+  readonly register: Register;
+}) => {
+  const { coinType } = token;
+  const { from } = useTokenTime(coinType);
+  // The moments stay while the register moves.
+  const [to] = useState(Math.floor(register.timeMs / 1_000));
+  // A past register of many rows takes the service a while.
+  const [asked, setAsked] = useState(!register.isLong);
+  const read = useSharesOverTime(coinType, from, to, asked);
+  const lines = useMemo(
+    (): readonly Line[] =>
+      LARGEST.map((count, index) => ({
+        name: count === 1 ? "Largest holder" : `Largest ${count}`,
+        colour: COLOURS[index] ?? "accent",
+        values: (read.data?.shares ?? []).map((of) => of[index] ?? 0n),
+      })),
+    [read.data],
+  );
+  if (!asked) {
+    return (
+      <Card
+        title="Concentration over time"
+        about="Made from registers of the past, which takes a while for one of this length"
+      >
+        <Button onClick={() => setAsked(true)}>Read them</Button>
+      </Card>
+    );
+  }
+  return (
+    <Answered of={read} what="The registers of the past" lines={8} card>
+      {({ times }) => (
+        <OverTime
+          title="Concentration over time"
+          about={`Share of all tokens that the largest holders had, at ${times.length} moments`}
+          caption={`${tokenLabel(token)}, ${dayText(times[0] ?? 0)} to ${dayText(times.at(-1) ?? 0)}`}
+          kind="lines"
+          times={times}
+          lines={lines}
+          measure={shares}
+        />
+      )}
+    </Answered>
+  );
+};
