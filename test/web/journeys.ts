@@ -109,13 +109,15 @@ export const journeys = (demo: () => Demo, browser: () => Browser): void => {
       .getByRole("link")
       .first();
     expect(await left.getAttribute("href")).toContain(`at=%22${past}%22`);
-    const change = async (label: string) =>
-      exactly((await figure(page, label)).find((text) => /^[+\u2212]?[\d,.]+ /.test(text)) ?? "");
-    const about = async (label: string) => exactly((await figure(page, label)).at(-1) ?? "");
+    // What is shown may be rounded, and says so.
+    const change = async (label: string) => {
+      const card = page.getByText(label, { exact: true }).first().locator("xpath=..");
+      return exactly((await card.locator("[data-amount]").getAttribute("data-amount")) ?? "");
+    };
     // The register moves meanwhile: figures of two looks need not add up.
     await expect
       .poll(async () => {
-        const parts = await Promise.all(["New", "Exited", "Increased", "Decreased"].map(about));
+        const parts = await Promise.all(["New", "Exited", "Increased", "Decreased"].map(change));
         return parts.reduce((sum, part) => sum + part, -(await change("Issued between")));
       })
       .toBe(0n);
@@ -295,10 +297,9 @@ const issued = async (page: Page): Promise<string> => {
   return (await figure(page, "Issued"))[1] ?? "";
 };
 
-/** A shown amount, with its symbol, as it was before it was shown: all its decimals without the point. */
+/** An exact amount as it was before it was written: all its decimals without the point. */
 const exactly = (text: string): bigint => {
-  const [digits = ""] = text.split(" ");
-  const [whole = "0", part = ""] = digits.replaceAll(",", "").replace("+", "").split(".");
+  const [whole = "0", part = ""] = text.replaceAll(",", "").replace("+", "").split(".");
   const negative = whole.startsWith("\u2212");
   const units = BigInt(`${whole.replace("\u2212", "")}${part.padEnd(12, "0")}`);
   return negative ? -units : units;

@@ -20,6 +20,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { usePrinting } from "../data/printing.ts";
 import { FittedAlike } from "../shown/fitted.tsx";
 import { isPhone, useWidth } from "../shown/width.ts";
 import { type Column, columnId, partColumns } from "./column.ts";
@@ -30,8 +31,9 @@ import { useTableView } from "./table-view.ts";
 
 export type { Column } from "./column.ts";
 
-/** Longer tables are virtual. */
+/** Longer tables are virtual; a print has all rows of tables that are not much longer than paper is. */
 const MAX_DRAWN_ROWS = 60;
+const MAX_PRINTED_ROWS = 5_000;
 
 const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
 
@@ -107,7 +109,7 @@ export const DataTable = <Row extends object>({
   });
   const sorted = table.getRowModel().rows;
   const box = useRef<HTMLElement>(null);
-  const long = sorted.length > MAX_DRAWN_ROWS;
+  const long = sorted.length > (usePrinting() ? MAX_PRINTED_ROWS : MAX_DRAWN_ROWS);
   const virtual = useVirtualizer({
     count: sorted.length,
     getScrollElement: () => box.current,

@@ -10,8 +10,6 @@ import { type Answer, Answered, Failed } from "./answered.tsx";
 import { Card, Empty } from "./blocks.tsx";
 import { DataTable } from "./data-table.tsx";
 
-export { LinesCard } from "./lines-card.tsx";
-
 type Table<Row extends object> = Omit<ComponentProps<typeof DataTable<Row>>, "rows" | "empty"> & {
   /** Shown without rows. */
   readonly empty?: { readonly title: string; readonly text?: string };
