@@ -24,6 +24,7 @@ import {
   type Hold,
   type Holder,
   type HolderEvent,
+  type Label,
   type Meta,
   type PipelineStatus,
   type RoleEvent,
@@ -46,10 +47,11 @@ const SILENT_MS = 60_000;
 const POLL_MS = 2_000;
 
 const META = `checkpoint checkpointTimestamp checkpointDigest followPosition chainId firstCheckpoint
-  historyCheckpoint readFrom completeThrough`;
+  historyCheckpoint readFrom completeThrough seesLabels`;
 const TOKEN = "coinType name symbol decimals totalSupply firstCheckpoint";
-const ROW = `holderId balance tokens granted unlocked locked share cursor
-  wallets { address balance groupId isFrozen }`;
+const ROW = `holderId label balance tokens granted unlocked locked share cursor
+  wallets { address label balance groupId isFrozen }`;
+const LABEL = "id kind coinType holderId address role text isSealed by at cursor";
 const GRANT = `objectId owner funder totalAmount leftBalance tokensTransferred commencementTimestampMs
   delayUntilFirstReleaseMs periodBetweenReleasesMs releaseCount initialReleasePortionBps
   releaseScheduleId decimals`;
@@ -451,6 +453,11 @@ export const createBook = ({
         asking,
       ),
     roles: (of) => ofToken(of, "walletRoles", "owner roles roleBits"),
+    labels: ({ coinType, ...asking } = {}) =>
+      paged<Label>("labels", { coinType: ["String", coinType] }, LABEL, {
+        cursorOf: ({ cursor }) => cursor,
+        ...asking,
+      }),
     capTable,
     holders: listOf<Holder>(
       "tokenHolders",

@@ -51,6 +51,8 @@ export type Meta = {
   readonly readFrom: "FULL" | "GUIDED";
   /** Last checkpoint through which all coins are proven complete; null without a proof. */
   readonly completeThrough: bigint | null;
+  /** Whether the key sees labels. */
+  readonly seesLabels: boolean;
 };
 
 export type PipelineStatus = {
@@ -225,6 +227,8 @@ export type Grant = {
 export type CapTableRow = {
   /** Null for an unassigned wallet; 0n is a valid holder. */
   readonly holderId: bigint | null;
+  /** Of the holder, or of a wallet without one; null without a label, or for keys that do not see labels. */
+  readonly label: string | null;
   readonly balance: bigint;
   readonly tokens: bigint;
   readonly granted: bigint;
@@ -235,6 +239,7 @@ export type CapTableRow = {
   readonly cursor: string;
   readonly wallets: readonly {
     readonly address: string;
+    readonly label: string | null;
     readonly balance: bigint;
     readonly groupId: bigint | null;
     readonly isFrozen: boolean;
@@ -254,6 +259,24 @@ export type CapTable = AsyncIterable<CapTableRow> & {
   readonly root: string;
   /** Follow balance changes from this cursor, directly after this table. */
   readonly followCursor: string;
+};
+
+/** A name that an operator gave; no part of the register. */
+export type Label = {
+  readonly id: string;
+  readonly kind: "HOLDER" | "WALLET" | "ROLE" | "TREASURY";
+  /** Null for a wallet, whose label holds for all coins. */
+  readonly coinType: string | null;
+  readonly holderId: bigint | null;
+  readonly address: string | null;
+  readonly role: string | null;
+  /** Null where it is sealed and the service lacks its key. */
+  readonly text: string | null;
+  readonly isSealed: boolean;
+  readonly by: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly cursor: string;
 };
 
 export type WalletRole = {
@@ -393,6 +416,8 @@ export type Book = {
   /** Null for a token not seen. */
   completeness(of: OfToken): Promise<Completeness | null>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
+  /** Of one token and of wallets, or all; none for keys that do not see labels. */
+  labels(of?: ReadOptions & { readonly coinType?: string | undefined }): AsyncIterable<Label>;
   /** Null for a token not seen by then. Totals cover all rows, whatever the filter. */
   capTable(of: OfTokenAt & WhichRows): Promise<CapTable | null>;
   /** Wallets by balance, at `at` or the newest checkpoint. */

@@ -40,6 +40,7 @@ type CreateOptions = {
   readonly callbackUrl?: string;
   readonly label?: string;
   readonly requireBound?: true;
+  readonly labels?: true;
 };
 
 const createCommand = () =>
@@ -61,9 +62,14 @@ const createCommand = () =>
       "--require-bound",
       "accept only bound signatures, which cover path, time, Idempotency-Key and body (kind ta)",
     )
+    .option("--labels", "show the labels of holders and wallets (kinds graphql and operator)")
     .option("--label <text>", "purpose, shown by `keys list`")
     .action(async (options: CreateOptions) => {
       const { kind, project, asset, publicKey, callbackUrl, label, requireBound = false } = options;
+      const { labels: seesLabels = false } = options;
+      if (seesLabels && kind !== "graphql" && kind !== "operator") {
+        throw new UsageError("--labels is for --kind graphql and --kind operator only");
+      }
       if (kind === "ta") {
         if (asset === undefined) throw new UsageError("--kind ta needs --asset <name>");
         if (project !== undefined) throw new UsageError("--project is for --kind project only");
@@ -89,8 +95,13 @@ const createCommand = () =>
       if (project !== undefined) await checkProject(runtime.config, project);
       await using storage = await openDatabase({ tables: "current or new" }, runtime);
       const { id, secret } = await acting(storage.write, async (tx) => {
-        const made = await createKey(tx, { kind, subject: project, label });
-        const details = { id: made.id, kind, project: project ?? null };
+        const made = await createKey(tx, { kind, subject: project, label, seesLabels });
+        const details = {
+          id: made.id,
+          kind,
+          project: project ?? null,
+          ...(seesLabels && { labels: true }),
+        };
         const on = project === undefined ? "deployment" : "project";
         return [made, { command: "keys create", details, on }];
       });

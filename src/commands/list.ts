@@ -133,6 +133,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
       "manage callers' keys (create, list, callback-url, revoke) and the deployment's (rotate, revoke-deployment-key)",
     load: async () => (await import("./keys.ts")).keysCommand(),
   },
+  labels: {
+    about: "name holders, wallets, roles and treasuries, for keys made with --labels",
+    load: async () => (await import("./labels.ts")).labelsCommand(),
+  },
   callbacks: {
     about: "list, redeliver and enable callbacks, or renew the key that signs them",
     load: async () => (await import("./callbacks.ts")).callbacksCommand(),

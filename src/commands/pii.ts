@@ -1,9 +1,15 @@
 import { Command, Option } from "commander";
 import { acting, type NewAct, recordAct } from "../audit/sequence/acts.ts";
-import { configuredVault } from "../service/configured-keys.ts";
+import type { Sql } from "../database/connect.ts";
+import { eraseLabelsSealedWith, hasSealedLabels, resealLabels } from "../labels/reseal.ts";
+import { eraseLabel } from "../labels/write.ts";
+import { configuredPiiKeys } from "../service/configured-keys.ts";
+import type { Storage } from "../service/storage.ts";
 import { account } from "../settings/account.ts";
 import type { Config } from "../settings/config.ts";
-import type { PiiVault } from "../ta/pii/vault.ts";
+import type { PiiKeys } from "../ta/pii/pii-keys.ts";
+import { openVault, type PiiVault } from "../ta/pii/vault.ts";
+import { keptHolder } from "../ta/processing/holder-ids.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { reasonArgument } from "./arguments.ts";
 import { checkAsset, scopeOfAsset } from "./known-asset.ts";
@@ -53,17 +59,20 @@ const purposeOf = (command: string, reason: string): string =>
 
 const rotateCommand = () =>
   new Command("rotate")
-    .description("seal every record with the first key of PII_KEYS; services may keep running")
+    .description(
+      "seal every record, and every sealed label, with the first key of PII_KEYS; services may keep running",
+    )
     .action(() =>
-      withVault(async (vault) => {
-        if (await vault.isEmpty()) {
+      withVault(async (vault, { write, keys }) => {
+        if ((await vault.isEmpty()) && !(await hasSealedLabels(write.sql))) {
           throw new NoInvestorDataError("this database holds no data of investors");
         }
         await vault.checkKeys();
-        const rotated = await vault.rotate((sql) =>
-          recordAct(sql, { command: "pii rotate", details: {}, on: "deployment" }),
-        );
-        printJson({ rotated });
+        const record = (sql: Sql) =>
+          recordAct(sql, { command: "pii rotate", details: {}, on: "deployment" });
+        const records = await vault.rotate(record);
+        const labels = await resealLabels(write, keys, records === 0 ? record : undefined);
+        printJson({ rotated: records + labels });
       }),
     );
 
@@ -77,7 +86,7 @@ type DeleteOptions = {
 const deleteCommand = () =>
   new Command("delete")
     .description(
-      "delete all data of an investor; records who did it and why. The requests remain, without the data, and a replay stores nothing: to store data again, use a new Idempotency-Key and a bound signature",
+      "delete all data of an investor, and the label of its holder; records who did it and why. The requests remain, without the data, and a replay stores nothing: to store data again, use a new Idempotency-Key and a bound signature",
     )
     .option("--asset <name>", "asset, as named in the assets file")
     .option("--investor <id>", "`id` of the investor object")
@@ -88,7 +97,10 @@ const deleteCommand = () =>
         const purpose = purposeOf("pii delete --lost-key", reason);
         const act = { command: "pii delete", details: { lostKey }, on: "deployment" } as const;
         await withVault(async (_, { deleting }) => {
-          const deleted = await deleting(act, (vault) => vault.deleteSealedWith(lostKey, purpose));
+          const deleted = await deleting(act, async (vault, sql) => {
+            const records = await vault.deleteSealedWith(lostKey, purpose);
+            return records + (await eraseLabelsSealedWith(sql, lostKey, account()));
+          });
           if (deleted === 0) {
             throw new NoInvestorDataError(`no data are sealed with a key named ${lostKey}`);
           }
@@ -105,7 +117,13 @@ const deleteCommand = () =>
         const on = await scopeOfAsset(config, asset);
         // Without the id: nothing must identify an investor whose data were deleted.
         const act = { command: "pii delete", details: { asset }, on };
-        const deleted = await deleting(act, (vault) => vault.deleteInvestor(whose, purpose));
+        const deleted = await deleting(act, async (vault, sql) => {
+          const holderId = await keptHolder(sql, whose);
+          const records = await vault.deleteInvestor(whose, purpose);
+          if (typeof on === "string" || holderId === undefined) return records;
+          const holder = { kind: "HOLDER", ...on, subject: `${holderId}` } as const;
+          return records + ((await eraseLabel(sql, holder, account())) ? 1 : 0);
+        });
         if (deleted === 0) await noneOf(config, asset);
         report(deleted);
       });
@@ -129,7 +147,12 @@ const report = (deleted: number) => {
 type Opened = {
   readonly config: Config;
   /** Deletes and records it in one transaction; returns the number of deleted records. */
-  readonly deleting: (act: NewAct, work: (vault: PiiVault) => Promise<number>) => Promise<number>;
+  readonly deleting: (
+    act: NewAct,
+    work: (vault: PiiVault, sql: Sql) => Promise<number>,
+  ) => Promise<number>;
+  readonly write: Pick<Storage["write"], "sql" | "transaction">;
+  readonly keys: PiiKeys;
 };
 
 const withVault = async (
@@ -137,12 +160,13 @@ const withVault = async (
 ): Promise<void> => {
   await using storage = await openDatabase();
   const { config } = storage;
-  const vaultOn = (write: Parameters<typeof configuredVault>[1]["write"]) =>
-    configuredVault(config, { write }, { existing: true });
+  const keys = await configuredPiiKeys(config, { existing: true });
+  const vaultOn = (on: Parameters<typeof openVault>[0]) => openVault(on, keys);
   const deleting: Opened["deleting"] = (done, work) =>
     acting(storage.write, async ({ sql }, within) => {
-      const deleted = await work(await vaultOn({ sql, ...within }));
+      const deleted = await work(vaultOn({ sql, ...within }), sql);
       return [deleted, deleted === 0 ? null : done];
     });
-  await act(await vaultOn(storage.write), { config, deleting });
+  const { write } = storage;
+  await act(vaultOn(write), { config, deleting, write, keys });
 };

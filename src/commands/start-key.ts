@@ -57,7 +57,7 @@ const makeKey = async (
   path: string,
 ): Promise<string> => {
   const { secret } = await acting(write, async (tx) => {
-    const made = await createKey(tx, { kind, label: LABEL });
+    const made = await createKey(tx, { kind, label: LABEL, seesLabels: kind === "operator" });
     return [made, { command: "start", details: { id: made.id, kind }, on: "deployment" }];
   });
   await keepPrivately(config, path, `${secret}\n`);

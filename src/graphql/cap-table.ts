@@ -27,8 +27,11 @@ import {
   whoseOf,
 } from "./input.ts";
 import { asOfIn, checkpointOf, markOf } from "./past.ts";
+import { holderSubject, labelField, walletSubject } from "./shown-labels.ts";
 
 type Totals = { readonly totals: () => Promise<CapTotals> };
+
+type Row = CapRow & Totals & { readonly coinType: string };
 
 type Table = Totals & {
   /** Root of version 2. */
@@ -57,15 +60,27 @@ const CapTableWallet = builder.objectRef<CapWallet>("CapTableWallet").implement(
       description: "Transfer group it was in, decimal; null when it was in none.",
     }),
     isFrozen: t.exposeBoolean("isFrozen", { description: "Whether it was frozen." }),
+    label: t.string(labelField(({ address }: CapWallet) => walletSubject(address))),
   }),
 });
 
-const CapTableRow = builder.objectRef<CapRow & Totals>("CapTableRow").implement({
+const CapTableRow = builder.objectRef<Row>("CapTableRow").implement({
   description: "A holder with all its wallets, or one wallet that belonged to no holder.",
   fields: (t) => ({
     holderId: t.exposeString("holderId", {
       nullable: true,
       description: 'Holder, decimal; "0" is a holder. Null for a wallet without one.',
+    }),
+    label: t.string({
+      ...labelField(({ coinType, holderId, wallets: [wallet] }: Row) =>
+        holderId === null
+          ? wallet === undefined
+            ? null
+            : walletSubject(wallet.address)
+          : holderSubject(coinType, holderId),
+      ),
+      description:
+        "Label of the holder, or of a wallet without one; null without a label, and for keys that do not see labels.",
     }),
     wallets: t.field({
       type: [CapTableWallet],
@@ -160,7 +175,8 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
       description:
         "By balance, largest first; equal ones by holder id, then wallets without a holder by address. " +
         "There are no rows with a zero balance.",
-      resolve: async ({ rows, totals }) => (await rows()).map((row) => ({ ...row, totals })),
+      resolve: async ({ coinType, rows, totals }) =>
+        (await rows()).map((row) => ({ ...row, coinType, totals })),
     }),
   }),
 });

@@ -1,6 +1,7 @@
 /** What resolvers are given: the statements that their field declares, and what a process shares. */
 import type { Readers, Reads, Snapshot } from "../database/readers.ts";
 import type { MaybePromise } from "../database/short-cache.ts";
+import type { LabelKeys } from "../labels/read.ts";
 import type { FindSummaries } from "../projections/asking.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
@@ -11,6 +12,7 @@ import type { UnlimitedList } from "./field-reads.ts";
 import { createLeftOut, type LeftOut } from "./left-out.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { RequestScope } from "./request.ts";
+import { createShownLabels, NO_LABELS, type ShownLabels } from "./shown-labels.ts";
 import type { Pace } from "./streams/catch-up.ts";
 import { createWatcher, type Watcher } from "./streams/watcher.ts";
 import { createTurns } from "./turns.ts";
@@ -41,6 +43,8 @@ export type GraphSources = {
   readonly reach?: Reach | undefined;
   /** Finds checkpoints between those that were read; without it they are NOT_YET_INDEXED. */
   readonly findSummaries?: FindSummaries | undefined;
+  /** Opens sealed labels; without it they have no text. */
+  readonly labelKeys?: LabelKeys | undefined;
   /** Called with each failure of reading for subscriptions, which is retried. */
   readonly onTrouble?: ((error: Error) => void) | undefined;
 };
@@ -76,6 +80,8 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
     /** Statements about the log and the watermarks alone. */
     readonly watermarkReads: Reads;
     readonly leftOut: LeftOut;
+    readonly labels: ShownLabels;
+    readonly labelKeys: LabelKeys;
     /**
      * Reads a list without a limit: like a page if it was short last time, else one at a time of all requests.
      * @throws HttpError (503) when it cannot wait, or waited in vain
@@ -103,9 +109,12 @@ type RequestReads = {
   alone<Made>(work: () => Promise<Made>): Promise<Made>;
 };
 
+type QueryScope = Pick<RequestScope, "key" | "seesLabels" | "signal">;
+
 /** Makes the contexts of queries and of subscriptions. */
 export const createContexts = (sources: GraphSources) => {
   const { readers, packages, pipelines, now, capTables = createCapTables() } = sources;
+  const { labelKeys = async () => undefined } = sources;
   const { lookUps = readers.for(undefined, LOOK_UP_WEIGHT) } = sources;
   const coins = createCoins(lookUps);
   const turns = createTurns();
@@ -119,11 +128,16 @@ export const createContexts = (sources: GraphSources) => {
 
   const contextOver = (
     { reads, longReads, alone }: RequestReads,
-    subscriber?: Subscriber,
+    {
+      seesLabels = false,
+      subscriber,
+    }: Pick<RequestScope, "seesLabels"> & Pick<GraphContext, "subscriber">,
   ): GraphContext => {
     const shared: GraphContext = {
       ...coins.forRequest(),
       leftOut: createLeftOut(),
+      labels: seesLabels ? createShownLabels(reads, labelKeys) : NO_LABELS,
+      labelKeys,
       packages,
       pipelines,
       now,
@@ -156,14 +170,14 @@ export const createContexts = (sources: GraphSources) => {
 
   /** One snapshot for all statements. What may take long waits before it is taken, not inside. */
   const openSnapshot = async (
-    { key, signal }: Pick<RequestScope, "key" | "signal">,
+    { key, signal, seesLabels }: QueryScope,
     weight: number | undefined,
     plan: ReadPlan,
   ): Promise<OpenContext> => {
     const turn = await turns.enter(plan, key, signal);
     const reads = turn.isLong ? readers.snapshot(signal) : readers.snapshot(signal, weight);
     return {
-      context: contextOver({ reads, longReads: reads, alone: (work) => work() }),
+      context: contextOver({ reads, longReads: reads, alone: (work) => work() }, { seesLabels }),
       end: () => {
         reads.end();
         turn.leave();
@@ -176,22 +190,18 @@ export const createContexts = (sources: GraphSources) => {
      * @param weight of the request, see `Admission`; a long one unless given
      * @param plan one statement unless given
      */
-    openQuery: (
-      scope: Pick<RequestScope, "key" | "signal">,
-      weight?: number,
-      plan?: ReadPlan,
-    ): MaybePromise<OpenContext> => {
+    openQuery: (scope: QueryScope, weight?: number, plan?: ReadPlan): MaybePromise<OpenContext> => {
       if (plan?.several) return openSnapshot(scope, weight, plan);
       const { signal } = scope;
       const [reads, longReads] = [readers.for(signal, weight), readers.for(signal)];
       const alone: RequestReads["alone"] = (work) => turns.alone(work, signal);
-      return { context: contextOver({ reads, longReads, alone }), end: () => undefined };
+      return { context: contextOver({ reads, longReads, alone }, scope), end: () => undefined };
     },
-    /** The context of a subscription, for as long as it lasts: all of them read together. */
+    /** The context of a subscription, for as long as it lasts: all of them read together, so none sees labels. */
     ofSubscription: (subscriber: Omit<Subscriber, "watcher">): GraphContext =>
       contextOver(
         { reads: lookUps, longReads: lookUps, alone: (work) => work() },
-        { ...subscriber, watcher },
+        { subscriber: { ...subscriber, watcher } },
       ),
   };
 };

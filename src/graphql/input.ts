@@ -105,6 +105,13 @@ export const positionOf = optional((after): bigint => {
   return position;
 });
 
+/** An id or number below 2^63. */
+export const numberOf = (name: string, text: string | null | undefined): bigint | undefined => {
+  if (text === null || text === undefined) return undefined;
+  if (/^\d{1,18}$/.test(text)) return BigInt(text);
+  throw badInput(`${name} must be the cursor of a row, such as "16"; it is ${show(text)}`);
+};
+
 /** `<balance>:<owner>` of the last holder seen. */
 export const holderCursorOf = optional(
   (after): { readonly balance: bigint; readonly owner: string } => {

@@ -65,6 +65,10 @@ const Meta = builder.objectRef<Row>("Meta").implement({
         "Last checkpoint through which the register of all coins is proven complete, decimal: the versions of their " +
         "objects follow one another without a gap. Null while there is no such proof.",
     }),
+    seesLabels: t.boolean({
+      description: "Whether the caller's key sees labels; made with `keys create --labels`.",
+      resolve: (_meta, _args, { labels }) => labels.sees,
+    }),
     chainId: t.exposeString("chainId", {
       nullable: true,
       description: "Chain the log was read from; null while the source does not name it.",

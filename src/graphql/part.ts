@@ -163,7 +163,14 @@ export const graphqlPart = ({
       const { requestId, log } = visit;
       const { accept } = visit.raw.headers;
       const minCheckpoint = minCheckpointOf(visit.raw);
-      const scope = { requestId, log, key: key.id, minCheckpoint, signal };
+      const scope = {
+        requestId,
+        log,
+        key: key.id,
+        seesLabels: key.seesLabels,
+        minCheckpoint,
+        signal,
+      };
       const result = await asked.body.answer(accept, scope);
       return takesEventsAlone(accept) && typeof result.body === "string"
         ? eventsOf(result.body)

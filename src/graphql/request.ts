@@ -6,6 +6,8 @@ export type RequestScope = {
   readonly log: Pick<Logger, "error">;
   /** Id of the caller's key. */
   readonly key?: string | undefined;
+  /** Whether that key sees labels. */
+  readonly seesLabels?: boolean | undefined;
   /** The answer shows at least this checkpoint, of all pipelines. */
   readonly minCheckpoint?: bigint | undefined;
   /** Aborts when the caller hangs up. */

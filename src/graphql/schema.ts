@@ -7,6 +7,7 @@ import "./indexer-status.ts";
 import "./replays.ts";
 import "./meta.ts";
 import "./completeness.ts";
+import "./labels.ts";
 import {
   buildSchema,
   DangerousChangeType,

@@ -38,6 +38,8 @@ export const apiKeys = pgTable(
     handedTo: text("handed_to"),
     /** Whether signatures must cover path, time and `Idempotency-Key` (kind `ta`). */
     requireBound: boolean("require_bound").notNull().default(false),
+    /** Whether it sees the labels of holders and wallets (kinds `graphql` and `operator`). */
+    seesLabels: boolean("sees_labels").notNull().default(false),
     /** Free text for people. */
     label: text("label"),
     createdAt: at("created_at").notNull().defaultNow(),
@@ -55,6 +57,10 @@ export const apiKeys = pgTable(
       expression`${t.handedTo} is null or (${t.kind} = 'ta' and ${t.revokedAt} is not null)`,
     ),
     check("api_keys_require_bound", expression`not ${t.requireBound} or ${t.kind} = 'ta'`),
+    check(
+      "api_keys_sees_labels",
+      expression`not ${t.seesLabels} or ${t.kind} in ('graphql', 'operator')`,
+    ),
     index("api_keys_created").on(t.createdAt, t.id),
   ],
 );
@@ -66,6 +72,8 @@ export type Key = {
   readonly label: string | null;
   /** Accepts bound signatures only (kind `ta`). */
   readonly requireBound: boolean;
+  /** Sees the labels of holders and wallets (kinds `graphql` and `operator`). */
+  readonly seesLabels: boolean;
 };
 
 export type ListedKey = Key & {
@@ -88,14 +96,16 @@ export const createKey = async (
     /** The project of a `project` key. */
     readonly subject?: string | undefined;
     readonly label?: string | undefined;
+    readonly seesLabels?: boolean | undefined;
   },
 ): Promise<{ readonly id: string; readonly secret: string }> => {
   const id = newId();
   // The prefix identifies the secret to people and to leak scanners.
   const secret = `hb_${key.kind}_${randomBytes(32).toString("base64url")}`;
   await sql`
-    insert into api_keys (id, kind, subject, label, secret_sha256)
-    values (${id}, ${key.kind}, ${key.subject ?? null}, ${key.label ?? null}, ${sha256(secret)})`;
+    insert into api_keys (id, kind, subject, label, sees_labels, secret_sha256)
+    values (${id}, ${key.kind}, ${key.subject ?? null}, ${key.label ?? null},
+            ${key.seesLabels ?? false}, ${sha256(secret)})`;
   return { id, secret };
 };
 
@@ -126,7 +136,7 @@ export const registerPublicKey = async (
 export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[]> =>
   await sql<ListedKey[]>`
     select id, kind, subject, callback_url as "callbackUrl", handed_to as "handedTo", label,
-           require_bound as "requireBound",
+           require_bound as "requireBound", sees_labels as "seesLabels",
            ${isoTime(sql, "created_at")} as "createdAt",
            ${isoTime(sql, "revoked_at")} as "revokedAt"
     from api_keys order by created_at, id`;
@@ -167,7 +177,8 @@ export const findKey = (on: Reads, presented: string): MaybePromise<Key | null> 
 };
 
 const KEY_BY_DIGEST = `
-  select id, kind, subject, label, require_bound as "requireBound", secret_sha256 from api_keys
+  select id, kind, subject, label, require_bound as "requireBound", sees_labels as "seesLabels", secret_sha256
+  from api_keys
   where secret_sha256 = $1 and revoked_at is null`;
 
 const readKey = async (on: Reads, digest: Buffer): Promise<Key | null> => {

@@ -123,7 +123,7 @@ export type Documented = {
 };
 
 type Declared = {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** With parameters as `:id`. */
   readonly path: string;
   /** Answered on the fast path where possible (`fast-path.ts`). A body must be read as text. */

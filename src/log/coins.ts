@@ -27,11 +27,14 @@ export type KnownCoin = {
  * case if just one known security matches. Unknown types are returned canonical.
  * @param canonical result of `canonicalType`
  */
-export const resolveCoin = async (on: Reads, canonical: string): Promise<KnownCoin> => {
+export const resolveCoin = async (on: Reads, canonical: string): Promise<KnownCoin> =>
+  (await findCoin(on, canonical)) ?? { coinType: canonical, decimals: null };
+
+/** The same; undefined for unknown types. */
+export const findCoin = async (on: Reads, canonical: string): Promise<KnownCoin | undefined> => {
   // The exact match comes first; two others are already ambiguous.
   const [first, second] = await read<KnownCoin>(on, RESOLVE, [canonical, canonical.toLowerCase()]);
-  const match = first?.coinType === canonical || second === undefined ? first : undefined;
-  return match ?? { coinType: canonical, decimals: null };
+  return first?.coinType === canonical || second === undefined ? first : undefined;
 };
 
 const RESOLVE = `

@@ -183,3 +183,39 @@ export const testEventAnswer = z.object({
   type: z.literal("test"),
   message: z.string(),
 });
+
+const label = z.object({
+  id: z.string().describe("A changed label has a new one."),
+  kind: z.enum(["HOLDER", "WALLET", "ROLE", "TREASURY"]),
+  coinType: z.string().nullable().describe("Null for a wallet."),
+  holderId: z.string().nullable().describe("Null unless it names a holder."),
+  address: z.string().nullable().describe("Null unless it names a wallet."),
+  role: z.string().nullable().describe("Null unless it names a role."),
+  text: z.string().nullable().describe("Null where this process has no key for a sealed one."),
+  isSealed: z.boolean(),
+  by: z.string().describe("Who gave it: id of the key, or account that ran the command."),
+  at: z.iso.datetime(),
+});
+
+export type LabelItem = z.infer<typeof label>;
+
+export const labelAnswer = label;
+
+export const operatorLabelsAnswer = pageAnswer(label, "By id.");
+
+export const operatorLabelAnswer = label.extend({
+  history: z
+    .array(
+      z.object({
+        text: z.string().nullable().describe("Null once erased."),
+        isSealed: z.boolean(),
+        by: z.string(),
+        at: z.iso.datetime(),
+        endedBy: z.string().nullable(),
+        endedAt: z.iso.datetime().nullable().describe("Null for the current one."),
+      }),
+    )
+    .describe("Newest first, this one included; at most a hundred."),
+});
+
+export const labelRemovedAnswer = z.object({ id: z.string(), removed: z.literal(true) });

@@ -4,8 +4,10 @@ import type { Key } from "../http/keys.ts";
 import type { Part } from "../http/part.ts";
 import type { Who } from "../http/route.ts";
 import { KEY_HEADER } from "../http/who.ts";
+import type { LabelKeys } from "../labels/read.ts";
 import { actRoutes } from "./acts.ts";
 import { deliveryRoutes } from "./deliveries.ts";
+import { labelRoutes } from "./labels.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
 import { summaryRoutes } from "./summary.ts";
@@ -15,9 +17,11 @@ type OperatorSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
   readonly database: Database;
+  /** Opens and seals labels. */
+  readonly labelKeys: LabelKeys;
 };
 
-export const operatorPart = ({ who, db, database }: OperatorSettings): Part => ({
+export const operatorPart = ({ who, db, database, labelKeys }: OperatorSettings): Part => ({
   name: "operator",
   paths: [
     {
@@ -31,6 +35,7 @@ export const operatorPart = ({ who, db, database }: OperatorSettings): Part => (
     ...receiverRoutes(db, who),
     ...summaryRoutes(db, who),
     ...actRoutes({ db, database, who }),
+    ...labelRoutes({ db, database, who, labelKeys }),
   ],
   described: {
     tag: {

@@ -1,10 +1,13 @@
 /** Keys as the settings name them: the master key, the deployment's, and those of investors' data. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type DeploymentKey, openDeploymentKey } from "../audit/sequence/deployment-key.ts";
 import { type OutsideSigner, outsideSigner } from "../audit/sequence/outside-signer.ts";
+import type { LabelKeys } from "../labels/read.ts";
+import type { KeyRing } from "../sealing/key-ring.ts";
 import { readMasterKey } from "../sealing/master-key.ts";
 import type { Config } from "../settings/config.ts";
-import { readPiiKeys } from "../ta/pii/pii-keys.ts";
+import { type PiiKeys, readPiiKeys } from "../ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../ta/pii/vault.ts";
 import type { Storage } from "./storage.ts";
 
@@ -24,12 +27,31 @@ export const configuredMasterKey = (
   });
 
 /** @throws PiiKeysError | MasterKeyError (stop) */
-export const configuredVault = async (
+export const configuredPiiKeys = (
   { ta: { piiKeys: configured }, dataDir }: Pick<Config, "dataDir" | "ta">,
-  { write }: { readonly write: Parameters<typeof openVault>[0] },
   { existing }: Making = {},
-): Promise<PiiVault> =>
-  openVault(write, await readPiiKeys({ configured, file: join(dataDir, "pii-key"), existing }));
+): Promise<PiiKeys> => readPiiKeys({ configured, file: join(dataDir, "pii-key"), existing });
+
+/** @throws PiiKeysError | MasterKeyError (stop) */
+export const configuredVault = async (
+  config: Pick<Config, "dataDir" | "ta">,
+  { write }: { readonly write: Parameters<typeof openVault>[0] },
+  making: Making = {},
+): Promise<PiiVault> => openVault(write, await configuredPiiKeys(config, making));
+
+/**
+ * Keys of sealed labels, those of investors' data; undefined while there are none here, as where the transfer agent
+ * is served elsewhere and `PII_KEYS` is not set.
+ */
+export const configuredLabelKeys = (config: Pick<Config, "dataDir" | "ta">): LabelKeys => {
+  let found: KeyRing | undefined;
+  return async () => {
+    // The transfer agent's first process makes the file.
+    const isThere = config.ta.piiKeys !== undefined || existsSync(join(config.dataDir, "pii-key"));
+    if (found === undefined && isThere) found = await configuredPiiKeys(config, { existing: true });
+    return found;
+  };
+};
 
 /** The deployment's key: sealed under the master key, or held by an outside signer. */
 export type ConfiguredKey = {

@@ -32,7 +32,7 @@ import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import { VERSION } from "../telemetry/version.ts";
 import { projectsOf } from "../transfers/projects.ts";
-import { configuredKey } from "./configured-keys.ts";
+import { configuredKey, configuredLabelKeys } from "./configured-keys.ts";
 import { demoAccess, demoTour } from "./demo-access.ts";
 import { databaseProgress } from "./health/database-progress.ts";
 import { evmDetails, evmGauges } from "./health/evm-health.ts";
@@ -156,10 +156,12 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     limits: limits(),
     admission,
   };
+  const labelKeys = configuredLabelKeys(config);
   const operator = operatorPart({
     who: keyHolders({ ...page, kinds: ["operator"] }),
     db,
     database: storage.write,
+    labelKeys,
   });
   const pageApi = pageApiPart({
     reader: keyHolders({ ...page, kinds: ["graphql", "operator"] }),
@@ -194,6 +196,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       now: Date.now,
       capTables,
       findSummaries,
+      labelKeys,
       reach: createReach(lookUps),
       onAppend: (onNotify, signal) => storage.read.listen(LOG_CHANNEL, onNotify, signal),
       onTrouble: (err) =>

@@ -255,6 +255,9 @@ const UNRECORDED: Readonly<Record<string, string>> = {
   "statement|audit-pack": "says itself what it publishes, in the sequence",
   "callbacks redeliver|callbacks enable":
     "sends what was to be sent anyway; each attempt is kept, and callers may ask for it over HTTP",
+  "labels list|labels export": "changes nothing",
+  "labels import|labels remove":
+    "no part of the register, and never published: each version of a label keeps who and when",
   "pii show": "changes nothing; that data were opened stands in ta_pii_accesses",
   "demo write|demo link": "a simulated issuer",
   "archive export|archive verify": "changes nothing in the database",
@@ -275,6 +278,7 @@ test("every command records its act, or is listed with the reason why not", asyn
     "callbacks",
     "ta",
     "pii",
+    "labels",
     "demo",
     "archive",
     "quarantine",

@@ -32,6 +32,9 @@ const HELD = `
   select 'role_changes', '${TOKEN}', event, 1, 2, 'event', 3, ${IN_SQL}, ${IN_SQL}, ${IN_SQL}, ${IN_SQL}
   from unnest('{held,resolved}'::text[]) as event`;
 
+const LABELLED = `
+  insert into labels (kind, coin_type, subject, text, is_sealed, by) values ('WALLET', '', '0x1', ${IN_SQL}, false, ${IN_SQL})`;
+
 /** What stands in the database, by the command that shows it and its arguments. */
 const STORED: Readonly<
   Record<string, { readonly args?: readonly string[]; readonly sql: string }>
@@ -64,6 +67,7 @@ const STORED: Readonly<
         insert into callback_messages (id, endpoint, lane, type, body)
         values (${IN_SQL}, '${callbackEndpoint("acme")}', 'l', ${IN_SQL}, '{}')`,
   },
+  "labels list": { sql: LABELLED },
   "ta requests": { sql: OF_REQUEST },
   "ta request": { args: [REQUEST], sql: OF_REQUEST },
 };
@@ -83,7 +87,7 @@ const GIVEN = [
 const OWN = [
   "start|index|serve|migrate|rebuild|replay drop|replay swap|digest|cap-table|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
-  "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
+  "labels import|labels export|labels remove|keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
   "archive export|archive verify|archive import|archive detach|archive attach|quarantine retry|quarantine resolve|prove complete|backfill|work backfill",
 ].flatMap((line) => line.split("|"));
 
@@ -124,6 +128,7 @@ test("every command prints foreign text in a test here, or prints its own text o
     "callbacks",
     "ta",
     "pii",
+    "labels",
     "demo",
     "archive",
     "quarantine",

@@ -831,6 +831,8 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   ta_request_history: "the caller's own records, and the signed callbacks that it received",
   ta_pii_records: "sealed: a changed row cannot be opened",
   ta_pii_accesses: "nothing: keep copies of it elsewhere",
+  labels: "`holderbook labels export`, compared with a file of your own; no part of the register",
+  label_words: "the same; searches alone use it",
   ta_answers: "the caller's own records",
   callback_endpoints: "the receiver, which verifies signatures",
   callback_messages: "the receiver, which verifies signatures",

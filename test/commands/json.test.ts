@@ -24,6 +24,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   "evm list": [],
   "keys list": [],
   "callbacks list": ["--project", "acme"],
+  "labels list": [],
   "ta requests": ["--limit", "5"],
 };
 
@@ -34,6 +35,7 @@ const OTHERS = [
   "keys revoke-deployment-key",
   "callbacks redeliver|callbacks enable|callbacks rotate|ta sign|ta request",
   "pii show|pii rotate|pii delete|demo write|demo link",
+  "labels import|labels export|labels remove",
   "quarantine retry|quarantine resolve",
   "archive export|archive verify|archive import|archive detach|archive attach|prove complete|backfill|work backfill",
 ].flatMap((line) => line.split("|"));

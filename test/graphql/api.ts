@@ -74,6 +74,7 @@ export const startApi = async (
     readonly findSummaries?: GraphSources["findSummaries"];
     /** URLs of streaming replicas of `database`. */
     readonly replicas?: readonly string[];
+    readonly labelKeys?: GraphSources["labelKeys"];
     /** Longest wait for `X-Min-Checkpoint`. */
     readonly reachMs?: number;
     /** Beside it. */
@@ -150,6 +151,7 @@ const serve = async (
     now = Date.now,
     streams,
     findSummaries,
+    labelKeys,
     reachMs,
     parts = [],
   }: Parameters<typeof startApi>[0] & object,
@@ -178,6 +180,7 @@ const serve = async (
       pipelines: PIPELINES,
       now,
       findSummaries,
+      labelKeys,
       onAppend: (heard, signal) => read.listen(LOG_CHANNEL, heard, signal),
     },
     streams,

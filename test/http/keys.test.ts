@@ -23,6 +23,7 @@ test("a key grants access to its own interface only", async () => {
     subject: null,
     label: "dashboard",
     requireBound: false,
+    seesLabels: false,
   });
   expect(await verifyKey(database.db, "project", graphql.secret)).toBeNull();
   expect(await findKey(database.db, project.secret)).toMatchObject({ subject: "acme" });

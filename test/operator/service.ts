@@ -18,6 +18,7 @@ import { type PageApiSettings, pageApiPart } from "../../src/page-api/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { createAsking } from "../../src/projections/asking.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
+import type { KeyRing } from "../../src/sealing/key-ring.ts";
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import type { TestDatabase } from "../postgres.ts";
 
@@ -34,13 +35,29 @@ export type Reply = {
 
 export type OperatorApi = AsyncDisposable & {
   readonly url: string;
-  readonly keys: { readonly operator: string; readonly graphql: string };
+  readonly keys: {
+    readonly operator: string;
+    /** An operator's that sees labels. */
+    readonly labels: string;
+    readonly graphql: string;
+  };
   readonly log: readonly string[];
   readonly replicas: Replicas;
   /** With the operator's key unless another one is given; null sends none. */
   get(path: string, key?: string | null): Promise<Reply>;
   post(path: string, body?: unknown, key?: string | null): Promise<Reply>;
+  /** Any method. */
+  send(method: string, path: string, body?: unknown, key?: string | null): Promise<Reply>;
 };
+
+const sending = (method: string, body: unknown): RequestInit =>
+  body === undefined
+    ? { method }
+    : {
+        method,
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json" },
+      };
 
 export const serveOperator = async (
   database: TestDatabase,
@@ -53,6 +70,8 @@ export const serveOperator = async (
     readonly admission?: Admission;
     readonly giveUp?: (error: Error) => void;
     readonly signer?: OutsideSigner;
+    /** Of sealed labels. */
+    readonly labelKeys?: KeyRing;
     /** For summaries that a request lacks. */
     readonly waitMs?: number;
     /** URLs of streaming replicas of `database`. */
@@ -89,6 +108,7 @@ export const serveOperator = async (
     who: keyHolders({ ...holders, kinds: ["operator"] }),
     db: read.db,
     database,
+    labelKeys: async () => settings.labelKeys,
   });
   const findSummaries = createAsking(read, { waitMs: settings.waitMs });
   const pageApi = pageApiPart({
@@ -148,6 +168,7 @@ export const serveOperator = async (
   });
   const url = await server.listen({ port: 0, host: "127.0.0.1" });
   const { secret: operator } = await createKey(database, { kind: "operator", label: "desk" });
+  const { secret: labels } = await createKey(database, { kind: "operator", seesLabels: true });
   const { secret: graphql } = await createKey(database, { kind: "graphql" });
 
   const send = async (path: string, init: RequestInit, key: string | null): Promise<Reply> => {
@@ -164,20 +185,12 @@ export const serveOperator = async (
   };
   return {
     url,
-    keys: { operator, graphql },
+    keys: { operator, labels, graphql },
     log,
     replicas: spread,
     get: (path, key = operator) => send(path, {}, key),
-    post: (path, body = {}, key = operator) =>
-      send(
-        path,
-        {
-          method: "POST",
-          body: JSON.stringify(body),
-          headers: { "content-type": "application/json" },
-        },
-        key,
-      ),
+    post: (path, body = {}, key = operator) => send(path, sending("POST", body), key),
+    send: (method, path, body, key = operator) => send(path, sending(method, body), key),
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await health[Symbol.asyncDispose]();

@@ -6,22 +6,12 @@
  * rotate`, and remove the old ones once it reports that no record needs them.
  */
 import { strictBase64 } from "../../../client/ed25519.ts";
+import type { KeyRing, SealingKey } from "../../sealing/key-ring.ts";
 import { readMasterKey } from "../../sealing/master-key.ts";
 import { ConfigError } from "../../settings/config-error.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 
-type PiiKey = {
-  readonly id: string;
-  /** 32 bytes. */
-  readonly key: Uint8Array;
-};
-
-export type PiiKeys = {
-  /** Seals new records. */
-  readonly current: PiiKey;
-  /** Key of this name, to open records; undefined when not configured. */
-  find(id: string): PiiKey | undefined;
-};
+export type PiiKeys = KeyRing;
 
 /** The configured keys are invalid; the message never shows one. */
 export class PiiKeysError extends ConfigError {
@@ -80,7 +70,7 @@ export const readPiiKeys = async (settings: {
   return ringOf([{ id: FILE_KEY_ID, key }]);
 };
 
-const parse = (text: string): readonly PiiKey[] =>
+const parse = (text: string): readonly SealingKey[] =>
   text.split(",").map((part, index) => {
     const colon = part.indexOf(":");
     const id = part.slice(0, Math.max(colon, 0)).trim();
@@ -94,10 +84,10 @@ const parse = (text: string): readonly PiiKey[] =>
   });
 
 /** @throws PiiKeysError for no keys, or two of one name */
-export const ringOf = (keys: readonly PiiKey[]): PiiKeys => {
+export const ringOf = (keys: readonly SealingKey[]): PiiKeys => {
   const [current] = keys;
   if (current === undefined) throw new PiiKeysError("PII_KEYS: there must be at least one key");
   const byId = new Map(keys.map((key) => [key.id, key]));
   if (byId.size < keys.length) throw new PiiKeysError("PII_KEYS: two keys have the same name");
-  return { current, find: (id) => byId.get(id) };
+  return { current, all: keys, find: (id) => byId.get(id) };
 };

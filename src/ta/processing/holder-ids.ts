@@ -47,9 +47,10 @@ export const adoptHolder = async (
   return (await keep(sql, investor, holderId)) === holderId;
 };
 
-type Investor = Pick<OpenRequest, "asset" | "investorId">;
+export type Investor = Pick<OpenRequest, "asset" | "investorId">;
 
-const keptHolder = async (
+/** The investor's holder; undefined before one was drawn. */
+export const keptHolder = async (
   sql: Sql,
   { asset, investorId }: Investor,
 ): Promise<bigint | undefined> => {
