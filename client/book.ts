@@ -23,7 +23,9 @@ import {
   type Grant,
   type Hold,
   type Holder,
+  type HolderChange,
   type HolderEvent,
+  type HolderRecord,
   type Label,
   type Meta,
   type PipelineStatus,
@@ -32,6 +34,8 @@ import {
   type Token,
   type TokenActivity,
   type TokenObject,
+  type Wallet,
+  type WalletToken,
   type Which,
 } from "./register.ts";
 import { eventsOf } from "./server-sent.ts";
@@ -63,6 +67,15 @@ const HOLDER_EVENT = `eventId coinType eventType holderId address groupId isFroz
   checkpointTimestampMs position`;
 const ROLE_EVENT =
   "eventId coinType owner role roleBit granted signer checkpointTimestamp checkpointTimestampMs position";
+const TRANSACTION = `digest checkpoint checkpointTimestamp checkpointTimestampMs sender
+  activity { ${ACTIVITY} } changes { ${CHANGE} } holderEvents { ${HOLDER_EVENT} } roleEvents { ${ROLE_EVENT} }`;
+const WALLET = "address checkpoint checkpointTimestamp";
+const WALLET_TOKEN = `coinType decimals symbol name balance tokens granted holderId groupId isFrozen roles
+  roleBits`;
+const HOLDER_CHANGE = `cursor position checkpoint checkpointTimestamp checkpointTimestampMs txDigest wallet cause
+  part change totalAfter counterparty counterpartyHolderId`;
+const HOLDER = `coinType holderId checkpoint checkpointTimestamp since balance tokens granted unlocked locked share
+  wallets { address balance tokens granted groupId isFrozen since } grants(limit: ${ROWS_PER_PAGE}) { ${GRANT} }`;
 const PROGRESS = "{ checkpoint of ratePerSecond secondsLeft }";
 const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo
   rebuilding ${PROGRESS} quarantined { coinType checkpoint reason since }
@@ -291,6 +304,66 @@ export const createBook = ({
     };
   };
 
+  /** Pages of a list inside a field's answer. */
+  async function* nested<Row>(
+    field: string,
+    args: Arguments,
+    {
+      list,
+      selection,
+      cursorOf,
+    }: {
+      readonly list: string;
+      readonly selection: string;
+      readonly cursorOf: (row: Row) => string;
+    },
+    asking: Retrying,
+  ): AsyncGenerator<Row> {
+    for (let after: string | undefined; ; ) {
+      const page = after === undefined ? "" : `, after: ${JSON.stringify(after)}`;
+      const rows = `${list}(limit: ${ROWS_PER_PAGE}${page}) { ${selection} }`;
+      const answer = await askFor<Data | null>(field, args, rows, asking);
+      const found = (answer?.[list] ?? []) as readonly Row[];
+      yield* found;
+      const last = found.at(-1);
+      if (last === undefined || found.length < ROWS_PER_PAGE) return;
+      after = cursorOf(last);
+    }
+  }
+
+  const holder: Book["holder"] = async ({ coinType, holderId, at, ...asking }) => {
+    const of: Arguments = { coinType: ["String!", coinType], holderId: ["String!", holderId] };
+    type Page = Omit<HolderRecord, "history">;
+    const found = await askFor<Page | null>("holder", { ...of, ...atOf(at) }, HOLDER, asking);
+    if (found === null) return null;
+    return {
+      ...found,
+      history: () =>
+        nested<HolderChange>(
+          "holder",
+          { ...of, ...atOf(found) },
+          { list: "history", selection: HOLDER_CHANGE, cursorOf: ({ cursor }) => cursor },
+          asking,
+        ),
+    };
+  };
+
+  const wallet: Book["wallet"] = async ({ address, at, ...asking }) => {
+    const args: Arguments = { address: ["String!", address], ...atOf(at) };
+    type Page = Omit<Wallet, typeof Symbol.asyncIterator>;
+    const first = await askFor<Page>("wallet", args, WALLET, asking);
+    return {
+      ...first,
+      [Symbol.asyncIterator]: () =>
+        nested<WalletToken>(
+          "wallet",
+          { address: ["String!", address], ...atOf(first) },
+          { list: "tokens", selection: WALLET_TOKEN, cursorOf: ({ coinType }) => coinType },
+          asking,
+        ),
+    };
+  };
+
   /** Reads one connection; returns when the service asks to reconnect. */
   async function* connection(query: string, variables: Data, signal: AbortSignal | undefined) {
     const response = await post(query, variables, { signal }, "text/event-stream");
@@ -458,6 +531,10 @@ export const createBook = ({
         cursorOf: ({ cursor }) => cursor,
         ...asking,
       }),
+    transaction: ({ digest, ...asking }) =>
+      askFor("transaction", { digest: ["String!", digest] }, TRANSACTION, asking),
+    holder,
+    wallet,
     capTable,
     holders: listOf<Holder>(
       "tokenHolders",

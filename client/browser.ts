@@ -19,7 +19,9 @@ export type {
   GuidedProgress,
   Hold,
   Holder,
+  HolderChange,
   HolderEvent,
+  HolderRecord,
   Meta,
   PipelineStatus,
   QuarantinedCoin,
@@ -30,7 +32,10 @@ export type {
   Token,
   TokenActivity,
   TokenObject,
+  Transaction,
+  Wallet,
   WalletRole,
+  WalletToken,
 } from "./register.ts";
 export { correctedBeside } from "./root-corrections.ts";
 export {

@@ -358,6 +358,98 @@ export type RoleEvent = {
   readonly position: bigint;
 };
 
+/** What one transaction did to the register, of all coins. */
+export type Transaction = {
+  readonly digest: string;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: Seconds;
+  /** The same time, in milliseconds. */
+  readonly checkpointTimestampMs: bigint;
+  /** Null where its facts were archived. */
+  readonly sender: string | null;
+  readonly activity: readonly TokenActivity[];
+  readonly changes: readonly BalanceChange[];
+  readonly holderEvents: readonly HolderEvent[];
+  readonly roleEvents: readonly RoleEvent[];
+};
+
+/** What a wallet holds and is in one token. */
+export type WalletToken = {
+  readonly coinType: string;
+  readonly decimals: number | null;
+  readonly symbol: string | null;
+  readonly name: string | null;
+  readonly balance: bigint;
+  readonly tokens: bigint;
+  readonly granted: bigint;
+  /** Null for none; 0n is a valid holder. */
+  readonly holderId: bigint | null;
+  readonly groupId: bigint | null;
+  readonly isFrozen: boolean;
+  readonly roles: readonly string[];
+  readonly roleBits: number;
+};
+
+/** A wallet at the end of one checkpoint; iterate for its tokens. */
+export type Wallet = AsyncIterable<WalletToken> & {
+  readonly address: string;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: Seconds;
+};
+
+/** A change of a holder's balance, over all wallets that it had then. */
+export type HolderChange = {
+  /** Keep it to page on after this change. */
+  readonly cursor: string;
+  readonly position: bigint;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: Seconds;
+  /** The same time, in milliseconds. */
+  readonly checkpointTimestampMs: bigint;
+  readonly txDigest: string;
+  readonly wallet: string;
+  /** The last two: a wallet with a balance joins or leaves the holder. */
+  readonly cause: BalanceChange["cause"] | "WALLET_ADDED" | "WALLET_REMOVED";
+  readonly part: BalanceChange["part"] | null;
+  readonly change: bigint;
+  /** Of the holder: the changes add up to it. */
+  readonly totalAfter: bigint;
+  /** The other wallet that the transaction changed, where it is exactly one. */
+  readonly counterparty: string | null;
+  readonly counterpartyHolderId: bigint | null;
+};
+
+/** A holder of a token at the end of one checkpoint. */
+export type HolderRecord = {
+  readonly coinType: string;
+  readonly holderId: bigint;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: Seconds;
+  /** Unix seconds, as text; null if it never had a wallet. */
+  readonly since: string | null;
+  readonly balance: bigint;
+  readonly tokens: bigint;
+  readonly granted: bigint;
+  readonly unlocked: bigint;
+  readonly locked: bigint;
+  /** Share of the total supply, 12 decimals, rounded down; null until a treasury was seen. */
+  readonly share: string | null;
+  readonly wallets: readonly {
+    readonly address: string;
+    readonly balance: bigint;
+    readonly tokens: bigint;
+    readonly granted: bigint;
+    readonly groupId: bigint | null;
+    readonly isFrozen: boolean;
+    /** Unix seconds, as text. */
+    readonly since: string;
+  }[];
+  /** The first thousand. */
+  readonly grants: readonly Grant[];
+  /** All changes up to the checkpoint, oldest first. */
+  history(): AsyncIterable<HolderChange>;
+};
+
 /** A coin's state as one digest line, and the checkpoint range in which it was current. */
 export type StateRange = {
   readonly checkpoint: bigint;
@@ -418,6 +510,14 @@ export type Book = {
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
   /** Of one token and of wallets, or all; none for keys that do not see labels. */
   labels(of?: ReadOptions & { readonly coinType?: string | undefined }): AsyncIterable<Label>;
+  /** Null when the register knows nothing of it. */
+  transaction(of: ReadOptions & { readonly digest: string }): Promise<Transaction | null>;
+  /** Null for a holder that the token's register did not have by then. */
+  holder(of: OfTokenAt & { readonly holderId: bigint }): Promise<HolderRecord | null>;
+  /** Without tokens for an unknown wallet. */
+  wallet(
+    of: ReadOptions & { readonly address: string; readonly at?: At | undefined },
+  ): Promise<Wallet>;
   /** Null for a token not seen by then. Totals cover all rows, whatever the filter. */
   capTable(of: OfTokenAt & WhichRows): Promise<CapTable | null>;
   /** Wallets by balance, at `at` or the newest checkpoint. */
@@ -454,6 +554,7 @@ const DECIMAL = new Set([
   "checkpointTimestampMs",
   "commencementTimestampMs",
   "completeThrough",
+  "counterpartyHolderId",
   "delayUntilFirstReleaseMs",
   "firstCheckpoint",
   "followPosition",
@@ -479,6 +580,7 @@ const DECIMAL = new Set([
   "timestamp",
   "tokens",
   "tokensTransferred",
+  "totalAfter",
   "totalAmount",
   "totalSupply",
   "unlocked",

@@ -1,13 +1,13 @@
 /**
- * Unique indexes that pending migrations make keys of, built before their transaction while other processes go on
- * writing. The migration's own statement (`CREATE UNIQUE INDEX IF NOT EXISTS`) then finds them, and
+ * Indexes of pending migrations, built before their transaction while other processes go on writing. The migration's
+ * own statement (`CREATE INDEX IF NOT EXISTS`) then finds them. Unique ones are for keys:
  * `ADD CONSTRAINT … PRIMARY KEY USING INDEX` takes a lock, but no time.
  */
 import postgres from "postgres";
 import type { Database } from "./connect.ts";
 import { acquireWriterLock } from "./writer-lock.ts";
 
-const MADE = /^create unique index if not exists "(\w+)"/im;
+const MADE = /^create (?:unique )?index if not exists "(\w+)"/im;
 
 /** `undefined_column`, `undefined_table`: another pending migration adds them. */
 const isLater = (error: unknown): boolean =>
@@ -33,7 +33,7 @@ export const buildAhead = async (
     if (found?.whole) continue;
     // Of a build that was interrupted.
     if (found !== undefined) await sql`drop index concurrently public.${sql(name)}`;
-    const concurrently = statement.replace(/create unique index/i, "$& concurrently");
+    const concurrently = statement.replace(/create (?:unique )?index/i, "$& concurrently");
     await sql.unsafe(concurrently).catch((error: unknown) => {
       if (!isLater(error)) throw error;
     });

@@ -32,7 +32,7 @@ import type { EventFilter } from "./streams/catch-up.ts";
 import { continued, eventIn, followArguments, followLog } from "./streams/subscription.ts";
 import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./streams/topic.ts";
 
-const BalancePart = builder.enumType("BalancePart", {
+export const BalancePart = builder.enumType("BalancePart", {
   description: "The part of a balance that changed.",
   values: {
     TOKENS: { description: "Tokens in the SharedToken objects of an owner." },
@@ -40,21 +40,23 @@ const BalancePart = builder.enumType("BalancePart", {
   },
 });
 
+export const CAUSE_VALUES = {
+  MINT: { description: "Tokens were minted." },
+  BURN: { description: "Tokens were burned." },
+  TRANSFER: { description: "The holder sent tokens." },
+  FORCE_TRANSFER: { description: "An administrator moved tokens." },
+  GRANT_FUNDED: { description: "Tokens went into a vesting grant." },
+  GRANT_CLAIMED: { description: "Unlocked tokens of a grant became tokens of its owner." },
+  GRANT_CANCELLED: {
+    description: "A grant was cancelled and its tokens were returned or moved.",
+  },
+  UNKNOWN: { description: "No event and no grant explains the change." },
+} as const;
+
 const BalanceChangeCause = builder.enumType("BalanceChangeCause", {
   description:
     "Why a balance changed; of several causes in a transaction the one with the largest sum.",
-  values: {
-    MINT: { description: "Tokens were minted." },
-    BURN: { description: "Tokens were burned." },
-    TRANSFER: { description: "The holder sent tokens." },
-    FORCE_TRANSFER: { description: "An administrator moved tokens." },
-    GRANT_FUNDED: { description: "Tokens went into a vesting grant." },
-    GRANT_CLAIMED: { description: "Unlocked tokens of a grant became tokens of its owner." },
-    GRANT_CANCELLED: {
-      description: "A grant was cancelled and its tokens were returned or moved.",
-    },
-    UNKNOWN: { description: "No event and no grant explains the change." },
-  },
+  values: CAUSE_VALUES,
 });
 
 /** A place in the form of `after`. */
@@ -68,7 +70,7 @@ const cursorAcross = (place: ChangePlace): string =>
 /** A movement; a followed one has the place that its subscription gave it. */
 type Shown = Row & { readonly cursor?: string | undefined };
 
-const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
+export const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
   description:
     "How one transaction changed one part of an owner's balance. Written once, never changed.",
   fields: (t) => ({

@@ -20,7 +20,7 @@ import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
 import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
-const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
+export const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
   description:
     "One change of the holder register. Apply each event once, by eventId, in order of position. " +
     "Group and freeze events have no holderId and do not change membership.",

@@ -2,6 +2,7 @@
 import type { CapPlace } from "../../client/cap-rows.ts";
 import type { ChangePlace } from "../projections/balance-changes.ts";
 import type { Whose } from "../projections/cap-tables.ts";
+import { type HistoryPlace, ROW_KINDS } from "../projections/holder-history.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
 import { ACTIVITY_TYPES, type ActivityType } from "../projections/token-activity.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../values/move-type.ts";
@@ -83,8 +84,16 @@ export const activityTypeOf = optional((type): ActivityType => {
   return found;
 });
 
+export const digestOf = (digest: string): string => {
+  if (/^[0-9A-Za-z]{1,64}$/.test(digest)) return digest;
+  throw badInput(
+    `digest must be that of a transaction, base58, such as "8Xq…"; it is ${show(digest)}`,
+  );
+};
+
 /** Canonical: padded and in lower case. */
 export const ownerOf = (owner: string): string => addressIn(owner, "owner");
+export const addressOf = (address: string): string => addressIn(address, "address");
 
 export const sinceOf = optional((since): bigint => {
   if (!/^\d{1,15}$/.test(since)) {
@@ -142,6 +151,25 @@ export const changeCursorOf = optional((after): ChangePlace => {
   if (rest.length === 0) return place;
   return { ...place, coinType: coinTypeIn(rest.join(":"), "the coin type in after") };
 });
+
+/** Cursor of the last change of a holder seen: `<position>:<wallet>:<kind>`. */
+export const historyCursorOf = optional((after): HistoryPlace => {
+  const [position = "", wallet = "", name, ...rest] = after.split(":");
+  const kind = ROW_KINDS.find((one) => one === name);
+  const isPosition = /^\d{1,19}$/.test(position) && BigInt(position) <= MAX_POSITION;
+  if (!isPosition || kind === undefined || rest.length > 0) {
+    throw badInput(
+      `after must be the cursor of a row, such as "184220931000020000:0x2a:TOKENS"; it is ${show(after)}`,
+    );
+  }
+  return { position: BigInt(position), wallet: addressIn(wallet, "the wallet in after"), kind };
+});
+
+/** At most 20 digits. */
+export const holderIdIn = (holderId: string): bigint => {
+  if (/^\d+$/.test(holderId) && holderId.length <= MAX_U64_DIGITS) return BigInt(holderId);
+  throw badInput(`holderId must be a holder's number, such as "7"; it is ${show(holderId)}`);
+};
 
 /** Cursor of the last row of a cap table. */
 export const capCursorOf = optional((after): CapPlace => {

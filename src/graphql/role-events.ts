@@ -20,7 +20,7 @@ import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
 import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
-const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
+export const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
   description: "A role granted or revoked.",
   fields: (t) => ({
     eventId: t.string(eventIdField),

@@ -8,6 +8,9 @@ import "./replays.ts";
 import "./meta.ts";
 import "./completeness.ts";
 import "./labels.ts";
+import "./transaction.ts";
+import "./holder.ts";
+import "./wallet.ts";
 import {
   buildSchema,
   DangerousChangeType,

@@ -46,7 +46,7 @@ const isLong = (args: {
   readonly activityType?: string | null | undefined;
 }): boolean => (args.offset ?? 0) > SHORT_OFFSET || args.activityType != null;
 
-const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
+export const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
   description: "One movement of tokens, as the contract emitted it. Written once, never changed.",
   fields: (t) => ({
     activityType: t.exposeString("activityType", {

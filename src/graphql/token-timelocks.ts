@@ -14,7 +14,7 @@ import {
 } from "./input.ts";
 import { asOfIn, isByTime, readAsOf } from "./past.ts";
 
-const TokenTimelock = builder
+export const TokenTimelock = builder
   .objectRef<Row & { readonly decimals: number | null }>("TokenTimelock")
   .implement({
     description:

@@ -31,6 +31,10 @@ export const acrossStatements = (table: PgTable, columns: string) => {
       select page.* from unnest($3::text[]) as given (coin_type),
         lateral (${page("and t.coin_type = given.coin_type")}) as page
       order by page.position limit (select $2::int8)`,
+    within: `
+    select t.coin_type as "coinType", ${columns} from ${name} t
+    where t.position >= $1 and t.position < $2
+    order by t.position limit (select $3::int8)`,
     newest: `select max(position) as position from ${name}`,
   };
 };
@@ -45,6 +49,19 @@ export const readAcross = <Row extends object>(
   coinTypes === undefined
     ? read<Row>(on, all, [asInt8(after), limit])
     : read<Row>(on, some, [asInt8(after), limit, texts(coinTypes)]);
+
+/** Events from position `from` to `end`, excluded, over all coin types. */
+export type PositionRange = {
+  readonly from: bigint;
+  readonly end: bigint;
+  readonly limit: number;
+};
+
+export const readWithin = <Row extends object>(
+  on: Reads,
+  { within }: AcrossStatements,
+  { from, end, limit }: PositionRange,
+): Promise<Row[]> => read<Row>(on, within, [from, end, limit]);
 
 /** Position of the newest row; undefined for an empty table. */
 export const newestAcross = async (

@@ -3,6 +3,7 @@
  * grants have a table each, so that their pipelines advance and rebuild independently. The balance
  * at a checkpoint is that of the last row at or before it.
  */
+import { sql } from "drizzle-orm";
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, sumOfU64 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
@@ -29,6 +30,12 @@ export type Cause = (typeof CAUSES)[number];
 
 export type ChangedPart = "TOKENS" | "GRANTS";
 
+/** No event of `token_activity` has caused them: that table's index finds the other transactions. */
+export const WITHOUT_EVENT = "cause not in ('MINT', 'BURN', 'TRANSFER', 'FORCE_TRANSFER')";
+
+/** From zero: the first movement of every wallet of a coin is one. */
+export const FROM_ZERO = "balance_after = change";
+
 const changesTable = <Name extends string>(name: Name) =>
   pgTable(
     name,
@@ -52,6 +59,9 @@ const changesTable = <Name extends string>(name: Name) =>
       index(`${name}_in_order`).on(t.coinType, t.position, t.owner),
       // All coins' movements in chain order.
       index(`${name}_by_position`).on(t.position),
+      index(`${name}_of_transaction`).on(t.txDigest).where(sql.raw(WITHOUT_EVENT)),
+      // The coins of a wallet.
+      index(`${name}_of_wallet`).on(t.owner, t.coinType).where(sql.raw(FROM_ZERO)),
     ],
   );
 

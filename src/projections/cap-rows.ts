@@ -1,6 +1,7 @@
 /** Rows of a past cap table: form, order, and page query. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type CapPlace, NO_HOLDER, type RowOf } from "../../client/cap-rows.ts";
+import { texts } from "../database/column-arrays.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { positionsEnd } from "./position.ts";
 
@@ -149,6 +150,28 @@ export const ROWS = `
   where (- r.balance, coalesce(r.holder_id, ${2n ** 64n}), r.single) > ($5::numeric, $6::numeric, $7)
   order by r.balance desc, r.holder_id nulls last, r.single
   limit (select $8::int8)`;
+
+const UNLOCKED_OF = `
+  select coalesce(sum(claimable), 0) as unlocked from (
+    ${claimableOf("timelock_objects", "and owner = any($2::text[])")}
+    union all
+    ${claimableOf("timelock_ranges", "and owner = any($2::text[]) and until > $3")}
+  ) as grants`;
+
+/** What these wallets could claim at the end of a checkpoint, as in the rows. */
+export const unlockedOf = async (
+  on: Reads,
+  {
+    coinType,
+    owners,
+    at: { checkpoint, timestampMs },
+  }: { readonly coinType: string; readonly owners: readonly string[]; readonly at: AtMark },
+): Promise<bigint> => {
+  if (owners.length === 0) return 0n;
+  const given = [coinType, texts(owners), checkpoint, timestampMs.toString()];
+  const [row] = await read<{ unlocked: string }>(on, UNLOCKED_OF, given);
+  return BigInt(row?.unlocked ?? 0);
+};
 
 /** Tables that `ROWS` reads; a row counts from this checkpoint on. */
 export const CAP_TABLE_SOURCES: Readonly<Record<string, string>> = {

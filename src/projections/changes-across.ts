@@ -1,6 +1,7 @@
 /** Balance movements across coin types, by position, owner, part and coin type. */
 import { texts } from "../database/column-arrays.ts";
 import { type Reads, read } from "../database/readers.ts";
+import type { PositionRange } from "./across-coins.ts";
 import {
   type BalanceChange,
   BEHIND_OWNER,
@@ -76,6 +77,20 @@ export const balanceChangesAcross = async (
   if (rows[0]?.filled === false) throw new NotYetIndexedError(STILL_FILLING);
   return changesIn(rows);
 };
+
+const within = (table: string, part: ChangedPart) => `
+  select coin_type as "coinType", ${COLUMNS}, '${part}' as part, true as filled
+  from ${table} where position >= $1 and position < $2`;
+
+const WITHIN = `
+  ${within("token_changes", "TOKENS")} union all ${within("grant_changes", "GRANTS")}
+  order by position, owner, part desc, "coinType" limit (select $3::int8)`;
+
+/** Movements from position `from` to `end`, excluded, over all coins, whether both pipelines have committed them or not. */
+export const balanceChangesWithin = async (
+  on: Reads,
+  { from, end, limit }: PositionRange,
+): Promise<BalanceChange[]> => changesIn(await read<ListedChange>(on, WITHIN, [from, end, limit]));
 
 /** Cursor's owner and coin type, for the token table and the grant table. */
 const placesBehind = (after: ChangePlace | undefined): readonly string[] => {

@@ -4,7 +4,13 @@ import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
+import {
+  type AcrossRange,
+  acrossStatements,
+  type PositionRange,
+  readAcross,
+  readWithin,
+} from "./across-coins.ts";
 import type { BatchWrite } from "./batch-write.ts";
 import { appendEvents, type EventRange, rangeStatements, readRange } from "./chain-time.ts";
 import { type MembershipRange, membershipRanges } from "./memberships.ts";
@@ -46,6 +52,7 @@ export const holderEventsTable = pgTable(
     primaryKey({ columns: [t.coinType, t.position] }),
     // All coin types, in chain order.
     index("holder_events_by_position").on(t.position),
+    index("holder_events_of_transaction").on(t.txDigest),
     index("holder_events_in_time").on(t.coinType, t.reachedMs, t.position),
     // A wallet's current holder.
     index("holder_events_of_member")
@@ -108,6 +115,11 @@ export const holderEvents = async (
 
 export const holderEventsAcross = async (on: Reads, range: AcrossRange): Promise<HolderEvent[]> =>
   (await readAcross<EventRow>(on, HOLDER_EVENTS_ACROSS, range)).map((row) =>
+    eventOf(row, row.coinType),
+  );
+
+export const holderEventsWithin = async (on: Reads, range: PositionRange): Promise<HolderEvent[]> =>
+  (await readWithin<EventRow>(on, HOLDER_EVENTS_ACROSS, range)).map((row) =>
     eventOf(row, row.coinType),
   );
 

@@ -2,7 +2,7 @@
  * Memberships of wallets over ranges of checkpoints: holder, group and freeze. Written by
  * `holder_lifecycle`.
  */
-import { pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { openRanges, type RangeTable, rangesAt } from "./ranges.ts";
@@ -23,7 +23,11 @@ export const membershipRangesTable = pgTable(
     /** First checkpoint at whose end it no longer held; `STILL_OPEN` while it does. */
     until: int8("until").notNull(),
   },
-  (t) => [primaryKey({ columns: [t.coinType, t.address, t.aspect, t.checkpoint] })],
+  (t) => [
+    primaryKey({ columns: [t.coinType, t.address, t.aspect, t.checkpoint] }),
+    // The coins of a wallet.
+    index("membership_ranges_of_wallet").on(t.address, t.coinType),
+  ],
 );
 
 export const membershipRanges: RangeTable = {

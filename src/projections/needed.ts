@@ -16,6 +16,7 @@ export const FOR_CAP_TABLES: readonly ProgressTables[] = [
   grantProgress,
   holderProgress,
 ];
+export const FOR_WALLETS: readonly ProgressTables[] = [...FOR_CAP_TABLES, roleProgress];
 export const FOR_HISTORIES: readonly ProgressTables[] = [activityProgress, ...FOR_CAP_TABLES];
 /** The five that `_meta` covers. */
 export const ALL: readonly ProgressTables[] = [...FOR_HISTORIES, roleProgress];

@@ -29,6 +29,14 @@ export const placeOf = (position: bigint): Position => {
   };
 };
 
+/** Positions of the transaction that holds this one: from `from` to `end`, excluded. */
+export const transactionAt = (
+  position: bigint,
+): { readonly from: bigint; readonly end: bigint } => {
+  const from = position - (position % EVENTS);
+  return { from, end: from + EVENTS };
+};
+
 /** Exclusive end of a checkpoint's positions. */
 export const positionsEnd = (checkpoint: bigint): bigint => (checkpoint + 1n) * CHECKPOINT;
 

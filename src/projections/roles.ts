@@ -13,7 +13,13 @@ import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Writing } from "../database/writing.ts";
 import { roleBits } from "../ledger/contract/roles.ts";
-import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
+import {
+  type AcrossRange,
+  acrossStatements,
+  type PositionRange,
+  readAcross,
+  readWithin,
+} from "./across-coins.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 import { appendEvents, type EventRange, rangeStatements, readRange } from "./chain-time.ts";
 import { placeOf } from "./position.ts";
@@ -43,6 +49,7 @@ export const roleEventsTable = pgTable(
     primaryKey({ columns: [t.coinType, t.position] }),
     // All coin types, in chain order.
     index("role_events_by_position").on(t.position),
+    index("role_events_of_transaction").on(t.txDigest),
     index("role_events_in_time").on(t.coinType, t.reachedMs, t.position),
   ],
 );
@@ -71,7 +78,11 @@ export const roleRangesTable = pgTable(
     /** First checkpoint at whose end it was not; `STILL_OPEN` while it is held. */
     until: int8("until").notNull(),
   },
-  (t) => [primaryKey({ columns: [t.coinType, t.owner, t.role, t.checkpoint] })],
+  (t) => [
+    primaryKey({ columns: [t.coinType, t.owner, t.role, t.checkpoint] }),
+    // The coins of a wallet.
+    index("role_ranges_of_wallet").on(t.owner, t.coinType),
+  ],
 );
 
 const roleRanges: RangeTable = { table: roleRangesTable, key: ["coin_type", "owner", "role"] };
@@ -227,6 +238,15 @@ export const roleEventsAcross = async (
   { packages, ...range }: AcrossRange & { readonly packages: readonly string[] },
 ): Promise<RoleEvent[]> => {
   const rows = await readAcross<RoleEventRow>(on, ROLE_EVENTS_ACROSS, range);
+  const bitOf = roleBits(packages);
+  return rows.map((row) => eventOf(row, row.coinType, bitOf));
+};
+
+export const roleEventsWithin = async (
+  on: Reads,
+  { packages, ...range }: PositionRange & { readonly packages: readonly string[] },
+): Promise<RoleEvent[]> => {
+  const rows = await readWithin<RoleEventRow>(on, ROLE_EVENTS_ACROSS, range);
   const bitOf = roleBits(packages);
   return rows.map((row) => eventOf(row, row.coinType, bitOf));
 };

@@ -2,7 +2,13 @@
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
+import {
+  type AcrossRange,
+  acrossStatements,
+  type PositionRange,
+  readAcross,
+  readWithin,
+} from "./across-coins.ts";
 import { append, type BatchWrite } from "./batch-write.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
 import { progressTables } from "./progress-tables.ts";
@@ -35,6 +41,7 @@ export const tokenActivityTable = pgTable(
     primaryKey({ columns: [t.coinType, t.position] }),
     // All coin types, in chain order.
     index("token_activity_by_position").on(t.position),
+    index("token_activity_of_transaction").on(t.txDigest),
   ],
 );
 
@@ -118,6 +125,16 @@ export const tokenActivityAcross = async (
 ): Promise<TokenActivity[]> => {
   type Found = ActivityRow & { readonly coinType: string };
   return (await readAcross<Found>(on, ACTIVITY_ACROSS, range)).map((row) =>
+    activityOf(row, row.coinType),
+  );
+};
+
+export const tokenActivityWithin = async (
+  on: Reads,
+  range: PositionRange,
+): Promise<TokenActivity[]> => {
+  type Found = ActivityRow & { readonly coinType: string };
+  return (await readWithin<Found>(on, ACTIVITY_ACROSS, range)).map((row) =>
     activityOf(row, row.coinType),
   );
 };

@@ -4,6 +4,7 @@
  */
 import { getTableName, sql } from "drizzle-orm";
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
@@ -242,3 +243,16 @@ export const token = async (
   on: Reads,
   { coinType, at = BEHIND_ALL }: { readonly coinType: string; readonly at?: bigint | undefined },
 ): Promise<Token | null> => (await readTokens(on, ONE_TOKEN, [coinType, 1, at])).tokens[0] ?? null;
+
+export type TokenNames = Pick<Token, "coinType" | "symbol" | "name">;
+
+const NAMES = `select coin_type as "coinType", symbol, name from tokens where coin_type = any($1::text[])`;
+
+/** Names of these coins, from the newest metadata; unknown coins are left out. */
+export const tokenNames = async (
+  on: Reads,
+  coinTypes: readonly string[],
+): Promise<ReadonlyMap<string, TokenNames>> => {
+  const rows = await read<TokenNames>(on, NAMES, [texts(coinTypes)]);
+  return new Map(rows.map((row) => [row.coinType, row]));
+};

@@ -301,6 +301,19 @@ test("every query and subscription of the schema is read, with every field", asy
   await listed(book.objects({ coinType, owner, at }));
   await listed(book.grants({ coinType, at }));
   await listed(book.stateRanges({ kind: "GRANT", coinType, checkpoint }));
+  for await (const { txDigest, position } of book.tokenActivity({ coinType, follow: false })) {
+    const transaction = await book.transaction({ digest: txDigest });
+    expect(transaction?.activity.map((row) => row.position)).toContain(position);
+    expect(transaction?.sender).toMatch(/^0x/);
+    break;
+  }
+  expect(await book.transaction({ digest: "none" })).toBeNull();
+  const wallet = await listed(await book.wallet({ address: owner, at }));
+  expect(wallet.find((row) => row.coinType === coinType)?.balance).toBe(holder?.balance);
+  const account = await book.holder({ coinType, holderId: held?.holderId ?? 0n, at });
+  expect(account?.balance).toBe(held?.balance);
+  const changes = account === null ? [] : await listed(account.history());
+  expect(changes.at(-1)?.totalAfter).toBe(held?.balance);
   for (const follow of [true, false]) {
     for (const events of [
       book.tokenActivity({ coinType, follow }),

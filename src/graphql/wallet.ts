@@ -1,0 +1,176 @@
+/** A wallet with all its tokens: `wallet`. */
+import { roleBits } from "../ledger/contract/roles.ts";
+import type { CheckpointMark } from "../log/fact.ts";
+import { type HeldIn, NO_COIN } from "../projections/held-coins.ts";
+import { FOR_WALLETS } from "../projections/needed.ts";
+import { type TokenNames, tokenNames } from "../projections/tokens.ts";
+import { coinsOfWallet, type WalletState, walletStates } from "../projections/wallet-states.ts";
+import { lowest } from "../values/bigints.ts";
+import { unixSeconds } from "../values/seconds.ts";
+import { builder } from "./builder.ts";
+import { pastArguments } from "./fields.ts";
+import { addressOf, coinCursorOf, limitArgument, limitOf, listCost } from "./input.ts";
+import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";
+
+type Page = { readonly limit: number; readonly after: string | undefined };
+
+type Shown = {
+  readonly address: string;
+  readonly mark: CheckpointMark;
+  readonly tokens: (page: Page) => Promise<readonly Held[]>;
+};
+
+type Held = WalletState & {
+  readonly names: TokenNames | undefined;
+  readonly decimals: number | null;
+  readonly roleBits: number;
+};
+
+/** Coins read at a time. */
+const COINS_PER_READ = 1_000;
+
+const WalletToken = builder.objectRef<Held>("WalletToken").implement({
+  description: "What a wallet holds and is in one token.",
+  fields: (t) => ({
+    coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
+    decimals: t.exposeInt("decimals", {
+      nullable: true,
+      description: "Decimals of the coin; null until its metadata is known.",
+    }),
+    symbol: t.string({
+      nullable: true,
+      description: "From the newest metadata, in past answers too; null until metadata was seen.",
+      resolve: ({ names }) => names?.symbol ?? null,
+    }),
+    name: t.string({
+      nullable: true,
+      description: "From the newest metadata, in past answers too; null until metadata was seen.",
+      resolve: ({ names }) => names?.name ?? null,
+    }),
+    balance: t.string({
+      description: "Tokens and grants, in the smallest unit, decimal.",
+      resolve: ({ tokens, granted }) => tokens + granted,
+    }),
+    tokens: t.exposeString("tokens", {
+      description: "The part of balance in SharedToken objects, decimal.",
+    }),
+    granted: t.exposeString("granted", {
+      description: "The part of balance in vesting grants, decimal.",
+    }),
+    holderId: t.exposeString("holderId", {
+      nullable: true,
+      description: 'Holder that it belongs to, decimal; "0" is a holder. Null for none.',
+    }),
+    groupId: t.exposeString("groupId", {
+      nullable: true,
+      description: "Transfer group that it is in, decimal; null for none.",
+    }),
+    isFrozen: t.exposeBoolean("isFrozen", { description: "Whether it is frozen." }),
+    roles: t.exposeStringList("roles", {
+      description: "Canonical type names of its roles, ascending, as in WalletRole.",
+    }),
+    roleBits: t.exposeInt("roleBits", {
+      description: "Sum of the bits of its roles, as in WalletRole.",
+    }),
+  }),
+});
+
+const Wallet = builder.objectRef<Shown>("Wallet").implement({
+  description: "A wallet at the end of one checkpoint.",
+  fields: (t) => ({
+    address: t.exposeString("address", { description: "Wallet address, canonical." }),
+    checkpoint: t.string({
+      description: "The answer is that of the end of this checkpoint, decimal.",
+      resolve: ({ mark }) => mark.sequence,
+    }),
+    checkpointTimestamp: t.string({
+      description: "Time of that checkpoint, unix seconds, decimal.",
+      resolve: ({ mark }) => unixSeconds(mark.timestampMs),
+    }),
+    tokens: t.field({
+      type: [WalletToken],
+      description:
+        "Tokens of which it has a balance, or in which it has a holder, a group, a freeze or a role, by coin type.",
+      args: {
+        limit: t.arg.int(limitArgument),
+        after: t.arg.string({
+          description: "Coin type of the last row seen: only those after it.",
+        }),
+      },
+      complexity: listCost,
+      reads: { pipelines: () => FOR_WALLETS },
+      resolve: ({ tokens }, { limit, after }) =>
+        tokens({ limit: limitOf(limit), after: coinCursorOf(after) }),
+    }),
+  }),
+});
+
+builder.queryField("wallet", (t) =>
+  t.field({
+    type: Wallet,
+    nullable: true,
+    description:
+      "A wallet with all its tokens: as of a checkpoint, or by default as of the last one that shared_token_objects, " +
+      "timelock_objects, holder_lifecycle and role_changes have committed. An unknown wallet has no tokens. Coins in " +
+      "quarantine by then are left out; extensions.quarantined names them. With allowStale the answer is that of the " +
+      "checkpoint before one of its coins was.",
+    args: {
+      address: t.arg.string({
+        required: true,
+        description: "Wallet address; the short form and any letter case are accepted.",
+      }),
+      ...pastArguments,
+    },
+    reads: { pipelines: () => FOR_WALLETS, several: () => true },
+    resolve: async (_root, args, context) => {
+      const [address, asOf] = [addressOf(args.address), asOfIn(args)];
+      const ofNone = context.reads.ofCoin(NO_COIN);
+      let held: readonly HeldIn[] = [];
+      const noting = context.reads.upToHolds((all) => {
+        held = all;
+      });
+      const known = await coinsOfWallet(noting, { address, limit: COINS_PER_READ });
+      const isStale = isPast(args) && asOf === undefined;
+      const before = held.flatMap(({ coinType, from }) =>
+        isStale && known.includes(coinType) ? [from - 1n] : [],
+      );
+      const checkpoint = lowest(await checkpointOf(ofNone, asOf), ...before);
+      const reads = ofNone.at(checkpoint);
+      const leftOut = held.filter(({ from }) => from <= checkpoint);
+      context.leftOut.add(leftOut);
+      const without = new Set(leftOut.map(({ coinType }) => coinType));
+
+      const page = async (after: string | undefined, limit: number): Promise<WalletState[]> => {
+        const coins = await coinsOfWallet(reads, { address, after, limit: COINS_PER_READ });
+        const shown = coins.filter((coinType) => !without.has(coinType));
+        const wallets = shown.map((coinType) => ({ coinType, address }));
+        const states = (await walletStates(reads, { wallets, at: checkpoint })).filter(isAny);
+        if (states.length >= limit || coins.length < COINS_PER_READ) return states.slice(0, limit);
+        return [...states, ...(await page(coins.at(-1), limit - states.length))];
+      };
+
+      return {
+        address,
+        mark: await markOf(ofNone, checkpoint),
+        tokens: async ({ after, limit }: Page) => {
+          const states = await page(after, limit);
+          const coins = states.map(({ coinType }) => coinType);
+          const [names, decimals] = [
+            await tokenNames(reads, coins),
+            await context.decimalsOf(coins),
+          ];
+          const bitOf = roleBits(await context.packages());
+          return states.map((state) => ({
+            ...state,
+            names: names.get(state.coinType),
+            decimals: decimals.get(state.coinType) ?? null,
+            roleBits: state.roles.reduce((bits, role) => bits | bitOf(role), 0),
+          }));
+        },
+      };
+    },
+  }),
+);
+
+const isAny = ({ tokens, granted, holderId, groupId, isFrozen, roles }: WalletState): boolean =>
+  tokens + granted > 0n || holderId !== null || groupId !== null || isFrozen || roles.length > 0;
