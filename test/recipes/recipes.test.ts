@@ -170,7 +170,14 @@ test(
     const settings = { extends: "./tsconfig.json", include: [], files };
     await writeFile(join(tree, "tsconfig.recipe.json"), JSON.stringify(settings));
     // Several checkers would each look at what they have in common.
-    const options = ["--noEmit", "--incremental", "false", "--singleThreaded", "--project", "tsconfig.recipe.json"];
+    const options = [
+      "--noEmit",
+      "--incremental",
+      "false",
+      "--singleThreaded",
+      "--project",
+      "tsconfig.recipe.json",
+    ];
     await run("node_modules/typescript/bin/tsc", ...options);
   },
   4 * MINUTES,
