@@ -30,6 +30,7 @@ import {
   shareChangeText,
   shareText,
 } from "../../web/src/shown/amount.ts";
+import { PRESETS, ticksBetween, typedSeconds, typedText } from "../../web/src/shown/calendar.ts";
 import {
   fieldSeconds,
   fieldText,
@@ -383,6 +384,85 @@ test("moments are shown in UTC, to the second, even out of range", () => {
   expect(fieldSeconds("2026-05-04T13:02")).toBe(Date.UTC(2026, 4, 4, 13, 2) / 1_000);
   expect(fieldSeconds("soon")).toBeNull();
   expect(yesterdaysClose(Date.UTC(2026, 4, 4, 13))).toBe(Date.UTC(2026, 4, 4) / 1_000 - 1);
+});
+
+test("a typed time is ISO 8601 in UTC, a day alone its last second, and anything else none", () => {
+  const at = (...parts: [number, number, number, number, number, number]) =>
+    Date.UTC(...parts) / 1_000;
+  expect(typedSeconds("2026-05-04T13:02:11Z")).toBe(at(2026, 4, 4, 13, 2, 11));
+  expect(typedSeconds(" 2026-05-04 13:02:11 UTC ")).toBe(at(2026, 4, 4, 13, 2, 11));
+  expect(typedSeconds("2026-05-04 13:02")).toBe(at(2026, 4, 4, 13, 2, 0));
+  expect(typedSeconds("2026-05-04")).toBe(at(2026, 4, 4, 23, 59, 59));
+  for (const text of [
+    "",
+    "2026-02-30",
+    "2026-05-04 25:00",
+    "04.05.2026",
+    "2026-05-04T13:02:11+02:00",
+  ]) {
+    expect(typedSeconds(text), text).toBeNull();
+  }
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (seconds) => {
+      expect(typedSeconds(typedText(seconds))).toBe(seconds);
+    }),
+  );
+});
+
+test("usual moments are ends of days, months, quarters and years that are over", () => {
+  const of = (ms: number) =>
+    Object.fromEntries(PRESETS.map(({ name, at }) => [name, typedText(at(ms))]));
+  expect(of(Date.UTC(2026, 4, 4, 13))).toEqual({
+    hour: "2026-05-04 12:00:00",
+    yesterday: "2026-05-03 23:59:59",
+    month: "2026-04-30 23:59:59",
+    quarter: "2026-03-31 23:59:59",
+    year: "2025-12-31 23:59:59",
+  });
+  expect(of(Date.UTC(2026, 0, 1))).toMatchObject({
+    month: "2025-12-31 23:59:59",
+    quarter: "2025-12-31 23:59:59",
+    year: "2025-12-31 23:59:59",
+  });
+});
+
+test("a time line of any length has few marks, in order, at beginnings of the calendar", () => {
+  const labels = (from: string, to: string) =>
+    ticksBetween(Date.parse(from) / 1_000, Date.parse(to) / 1_000, 5).map(({ label }) => label);
+  expect(labels("2026-05-04T13:02Z", "2026-05-04T17:00Z")).toEqual([
+    "14:00",
+    "15:00",
+    "16:00",
+    "17:00",
+  ]);
+  expect(labels("2026-05-04T13:02Z", "2026-05-08T00:00Z")).toEqual([
+    "05-05",
+    "05-06",
+    "05-07",
+    "05-08",
+  ]);
+  expect(labels("2026-01-15T00:00Z", "2026-05-08T00:00Z")).toEqual([
+    "2026-02",
+    "2026-03",
+    "2026-04",
+    "2026-05",
+  ]);
+  expect(labels("2024-12-15T00:00Z", "2027-05-08T00:00Z")).toEqual(["2025", "2026", "2027"]);
+  fc.assert(
+    fc.property(
+      fc.nat(2_000_000_000),
+      fc.integer({ min: 1, max: 1_000_000_000 }),
+      (from, length) => {
+        const ticks = ticksBetween(from, from + length, 5);
+        expect(ticks.length).toBeLessThanOrEqual(5);
+        for (const [index, { at }] of ticks.entries()) {
+          expect(at).toBeGreaterThanOrEqual(from);
+          expect(at).toBeLessThanOrEqual(from + length);
+          if (index > 0) expect(at).toBeGreaterThan(ticks[index - 1]?.at ?? 0);
+        }
+      },
+    ),
+  );
 });
 
 test("a search finds a holder by its whole number and a wallet by a part of its address", () => {

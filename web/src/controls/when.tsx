@@ -1,11 +1,14 @@
 /** Choosing a moment, kept in the page's address; absent for now. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { useMomentMs } from "../data/moment.ts";
 import { useChangeAddress } from "../data/tokens.ts";
+import { PRESETS, typedSeconds, typedText } from "../shown/calendar.ts";
+import { CalendarIcon } from "../shown/icons.tsx";
 import { fieldSeconds, fieldText } from "../shown/moment.ts";
-import { Button } from "./controls.tsx";
+import { Button, Choose } from "./controls.tsx";
+import { TimeLine } from "./time-line.tsx";
 
-/** A date and time in UTC, a slider over the token's time, and a button for now. */
+/** A date and time in UTC, usual moments, a slider over the token's time, and a button for now. */
 export const When = ({
   name,
   label,
@@ -41,50 +44,146 @@ export const When = ({
     setSlid(at ?? shown ?? to);
     setEnd(to);
   }, [at, shown, to]);
-  // A year is typed digit by digit: only text until it is within the token's time.
-  const [typed, setTyped] = useState<string | null>(null);
   const settle = (value: number) => {
     dragging.current = false;
     choose(value >= end ? undefined : value);
   };
+  const usual = PRESETS.map((preset) => ({ ...preset, seconds: preset.at(to * 1_000) })).filter(
+    (one) => one.seconds >= (from ?? 0) && one.label !== nowLabel,
+  );
+  const preset = given === undefined ? undefined : usual.find(({ seconds }) => seconds === at);
   return (
-    <div className="flex min-w-0 flex-wrap items-center gap-2 print:hidden">
-      <span className="text-xs font-medium text-muted">{label}</span>
-      <input
-        type="datetime-local"
-        step={1}
-        aria-label={`${label}, UTC`}
-        className="h-8 rounded-md border border-line bg-surface px-2 text-sm"
-        value={typed ?? fieldText(slid)}
-        max={fieldText(to)}
-        onChange={(event) => {
-          setTyped(event.target.value);
-          const seconds = fieldSeconds(event.target.value);
-          if (seconds !== null && seconds >= (from ?? 0)) settle(seconds);
-        }}
-        onBlur={() => setTyped(null)}
+    <div className="flex min-w-0 flex-wrap items-start gap-2 print:hidden">
+      <TimeField
+        label={label}
+        seconds={slid}
+        from={from ?? 0}
+        to={to}
+        onChange={(seconds) => settle(seconds)}
       />
-      <span className="text-xs text-muted">UTC</span>
-      {from === undefined || from >= to ? null : (
-        <input
-          type="range"
-          aria-label={`${label}, over the token's time`}
-          className="h-8 w-36 min-w-0 accent-(--accent) sm:w-48"
-          min={from}
-          max={end}
-          value={slid}
-          aria-valuetext={fieldText(slid)}
-          onChange={(event) => {
-            dragging.current = true;
-            setSlid(Number(event.target.value));
-          }}
-          onPointerUp={() => settle(slid)}
-          onKeyUp={() => settle(slid)}
-        />
-      )}
+      <Choose
+        label={`${label}, usual moments`}
+        value={preset?.name ?? ""}
+        choices={[
+          { value: "", label: "Moments…" },
+          ...usual.map((one) => ({ value: one.name, label: one.label })),
+        ]}
+        onChange={(chosen) => {
+          const found = usual.find((one) => one.name === chosen);
+          if (found !== undefined) choose(found.seconds);
+        }}
+      />
       <Button look={given === undefined ? "strong" : "plain"} onClick={() => choose(undefined)}>
         {nowLabel}
       </Button>
+      {from === undefined || from >= to ? null : (
+        <TimeLine
+          label={`${label}, over the token's time`}
+          from={from}
+          to={end}
+          at={slid}
+          onSlide={(seconds) => {
+            dragging.current = true;
+            setSlid(seconds);
+          }}
+          onSettle={() => settle(slid)}
+        />
+      )}
+    </div>
+  );
+};
+
+/** A time as text in ISO 8601; the browser's calendar behind a button fills it in. */
+const TimeField = ({
+  label,
+  seconds,
+  from,
+  to,
+  onChange,
+}: {
+  readonly label: string;
+  readonly seconds: number;
+  /** Earlier ones are not taken. */
+  readonly from: number;
+  readonly to: number;
+  readonly onChange: (seconds: number) => void;
+}) => {
+  const id = useId();
+  const calendar = useRef<HTMLInputElement>(null);
+  const [typed, setTyped] = useState<string | null>(null);
+  const read = typed === null ? seconds : typedSeconds(typed);
+  const fault =
+    read === null
+      ? "Such as 2026-05-04 13:02:11, or 2026-05-04 for its end"
+      : read < from
+        ? `The token begins at ${typedText(from)}`
+        : null;
+  const take = () => {
+    if (typed !== null && read !== null && fault === null && read !== seconds) onChange(read);
+    if (fault === null) setTyped(null);
+  };
+  return (
+    <div className="min-w-0">
+      <div className="flex items-center gap-2">
+        <label htmlFor={id} className="text-xs font-medium text-muted">
+          {label}
+        </label>
+        <span className="relative inline-flex">
+          <input
+            id={id}
+            type="text"
+            inputMode="numeric"
+            spellCheck={false}
+            autoComplete="off"
+            aria-label={`${label}, UTC`}
+            aria-invalid={fault !== null}
+            aria-describedby={fault === null ? undefined : `${id}-fault`}
+            className="figures h-8 w-50 rounded-md border border-line bg-surface pr-9 pl-2 text-sm aria-invalid:border-bad"
+            value={typed ?? typedText(seconds)}
+            onChange={({ target }) => {
+              setTyped(target.value);
+              // A whole time is taken at once, part of one with Enter or on leaving.
+              const whole = target.value.length >= 19 ? typedSeconds(target.value) : null;
+              if (whole !== null && whole >= from) onChange(whole);
+            }}
+            onKeyDown={({ key }) => {
+              if (key === "Enter") take();
+              if (key === "Escape") setTyped(null);
+            }}
+            onBlur={take}
+          />
+          <button
+            type="button"
+            aria-label={`${label}: choose on a calendar`}
+            title="Choose on a calendar"
+            className="absolute inset-y-0 right-0 grid w-8 place-items-center rounded-md text-muted hover:text-ink"
+            onClick={() => calendar.current?.showPicker()}
+          >
+            <CalendarIcon />
+          </button>
+          <input
+            ref={calendar}
+            type="datetime-local"
+            step={1}
+            tabIndex={-1}
+            aria-hidden="true"
+            className="pointer-events-none absolute right-0 bottom-0 size-0 opacity-0"
+            value={fieldText(seconds)}
+            max={fieldText(to)}
+            onChange={({ target }) => {
+              const chosen = fieldSeconds(target.value);
+              if (chosen !== null && chosen >= from) onChange(chosen);
+              setTyped(null);
+            }}
+          />
+        </span>
+        <span className="text-xs text-muted">UTC</span>
+      </div>
+      {fault === null ? null : (
+        <p id={`${id}-fault`} className="mt-1 text-xs text-bad">
+          {fault}
+        </p>
+      )}
     </div>
   );
 };

@@ -55,3 +55,9 @@ export const SearchIcon = icon(
   <path d="M11.200 7a4.200 4.200 0 1 1-8.400 0 4.200 4.200 0 0 1 8.400 0zM10 10l3.500 3.500" />,
 );
 export const WarnIcon = icon(<path d="M8 2 14.500 13.500h-13zM8 6.500v3m0 2.200v.1" />);
+export const CalendarIcon = icon(
+  <>
+    <rect x="2.5" y="3.5" width="11" height="10" rx="1.5" />
+    <path d="M2.500 6.500h11M5.500 2v3m5-3v3" />
+  </>,
+);
