@@ -23,6 +23,12 @@ import {
   notFor,
   READERS,
 } from "../evidence/exports/cap-table-file.ts";
+import {
+  capTablePaper,
+  PdfTooLongError,
+  type Printed,
+  statementPaper,
+} from "../evidence/exports/cap-table-pdf.ts";
 import { type Zipped, zipped } from "../evidence/exports/zip.ts";
 import { OcfError } from "../evidence/ocf/forms.ts";
 import { LOT_POLICIES, lotsNotFor } from "../evidence/ocf/lots.ts";
@@ -53,11 +59,11 @@ import { canonicalBy, requestedTable, tableParameters } from "./requested-table.
 const capTableQuery = z.strictObject({
   ...tableParameters,
   format: z
-    .enum(["csv", "csv-zip", "json", "ocf"], "must be csv, csv-zip, json or ocf")
+    .enum(["csv", "csv-zip", "json", "ocf", "pdf"], "must be csv, csv-zip, json, ocf or pdf")
     .default("csv")
     .meta({
       description:
-        "csv-zip: the CSV and a JSON file that describes it (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip.",
+        "csv-zip: the CSV and a JSON file that describes it (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip. pdf: pages to print, for registers of at most 2,000 rows; 409 for longer ones.",
     }),
   lots: z.enum(LOT_POLICIES, "must be fifo or pro-rata").optional().meta({
     description:
@@ -65,7 +71,7 @@ const capTableQuery = z.strictObject({
   }),
   for: z.enum(READERS, "must be people or programs").optional().meta({
     description:
-      "people (the default): CSV with amounts in tokens (`62655.616500`). programs: CSV with amounts in the smallest unit (`62655616500`, in columns such as `balance_in_units`), below lines with `#` that describe the table. csv-zip is only for people, json and ocf are only for programs.",
+      "people (the default): CSV with amounts in tokens (`62655.616500`). programs: CSV with amounts in the smallest unit (`62655616500`, in columns such as `balance_in_units`), below lines with `#` that describe the table. csv-zip and pdf are only for people, json and ocf are only for programs.",
   }),
 });
 
@@ -83,6 +89,10 @@ const statementQuery = z.strictObject({
     .transform(BigInt)
     .optional()
     .meta({ description: "The row of this holder." }),
+  format: z.enum(["json", "pdf"], "must be json or pdf").default("json").meta({
+    description:
+      "json: the signed statement, which is what is verified. pdf: the same on a page, with a QR code of its root.",
+  }),
   version: z.enum(["1", "2"], "must be 1 or 2").default("1").meta({
     description:
       "2: the root covers the whole row and the decimals, and is an entry of the sequence. Default: 1, for programs that do not know version 2.",
@@ -120,6 +130,8 @@ const MAX_ARCHIVES = { perKey: 1, perProcess: 1, waitingPerKey: 2, waiting: 4, w
 /** Longest download. */
 const MAX_MS = 10 * 60 * 1_000;
 
+const PDF_TYPE = "application/pdf";
+
 /** Folders in which archives are built before they are sent. */
 const ARCHIVE_PREFIX = "holderbook-ocf-";
 
@@ -153,6 +165,24 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
   const { readers, capTables, findSummaries } = settings;
   const downloads = createAdmission(MAX_DOWNLOADS);
   const archives = createAdmission(MAX_ARCHIVES);
+  /** Pages as a file of their own, removed once it was read. One is made at a time, like an archive. */
+  const printedOf = async (
+    { title, header, paper }: Printed,
+    { mark }: TableOf,
+    { key, signal, atEnd }: Exporting,
+  ): Promise<Pick<Download, "contentType" | "body">> => {
+    const slot = await archives.enter(key, 1, signal);
+    try {
+      const folder = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
+      atEnd(() => removeFolder(folder));
+      const path = join(folder, "printed.pdf");
+      const { writePdf } = await import("../evidence/papers/pdf.ts");
+      await writePdf(path, [paper], { title, header, madeMs: mark.timestampMs });
+      return { contentType: PDF_TYPE, body: createReadStream(path, { signal }) };
+    } finally {
+      slot.left();
+    }
+  };
   // Downloads hold their slot longer than `bounds` would.
   const who = { ...settings.reader, bounds: undefined };
 
@@ -184,19 +214,30 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       operationId: "exportCapTable",
       summary: "A cap table as a file",
       query: capTableQuery,
-      answer: file("The file.", "text/csv", "application/json", "application/zip"),
+      answer: file("The file.", "text/csv", "application/json", "application/zip", PDF_TYPE),
       refusals: [404, 409],
       handle: (input) =>
-        download(input, async ({ key, signal, atEnd }) => {
+        download(input, async (exporting) => {
+          const { key, signal, atEnd } = exporting;
           const { format, for: reader, lots, ...moment } = input.query;
-          const why = notFor(format, reader);
+          if (format === "pdf" && reader === "programs") {
+            throw new HttpError(400, "for: the format pdf is for people alone");
+          }
+          if (format === "pdf" && lots !== undefined) {
+            throw new HttpError(400, "lots: only the format ocf has lots");
+          }
+          const why = format === "pdf" ? null : notFor(format, reader);
           if (why !== null) throw new HttpError(400, `for: ${why}`);
-          const whyNot = lotsNotFor(format, lots);
+          const whyNot = format === "pdf" ? null : lotsNotFor(format, lots);
           if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
           const on = readers.for(signal);
           const { table, reads } = await requestedTable(on, moment, findSummaries, signal);
           const { head, rows } = await readCapTable(reads, table, capTables);
           const name = fileNameOf(table);
+          if (format === "pdf") {
+            const printed = await capTablePaper(table, head, rows);
+            return { name: `${name}.pdf`, ...(await printedOf(printed, table, exporting)) };
+          }
           if (format === "ocf") {
             const parent = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
             atEnd(() => removeFolder(parent));
@@ -233,11 +274,11 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       description:
         "Its root is published at `/roots`, for ever. A key publishes at most `ROOTS_PER_DAY` new ones in a UTC day; then 429, and `Retry-After` is the day's end.",
       query: statementQuery,
-      answer: file("The statement.", "application/json"),
+      answer: file("The statement.", "application/json", PDF_TYPE),
       refusals: [404, 409],
       handle: (input) =>
         download(input, async (exporting) => {
-          const { owner, holderId, version, ...moment } = input.query;
+          const { owner, holderId, version, format, ...moment } = input.query;
           const whose = whoseOf(owner, holderId);
           const { signal } = exporting;
           const on = readers.for(signal);
@@ -250,6 +291,11 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
             version: version === "1" ? 1 : 2,
           });
           const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
+          if (format === "pdf") {
+            const printed = statementPaper(statement, table.symbol);
+            const file = await printedOf(printed, table, exporting);
+            return { name: `statement-${nameOf(table)}-${who}.pdf`, ...file };
+          }
           return {
             name: `statement-${nameOf(table)}-${who}.json`,
             contentType: JSON_TYPE,
@@ -331,6 +377,7 @@ const asRefusal = (error: unknown): unknown => {
     error instanceof ChainUnknownError ||
     error instanceof DecimalsUnknownError ||
     error instanceof OcfError ||
+    error instanceof PdfTooLongError ||
     error instanceof NotYetIndexedError ||
     error instanceof QuarantinedError
   ) {

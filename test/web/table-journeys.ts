@@ -126,6 +126,26 @@ export const tableJourneys = (demo: () => Demo, browser: () => Browser): void =>
     );
     expect(await table.evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
   });
+
+  test("a time is chosen from usual moments, or typed: a day is its end, and what is no time says so", async () => {
+    await using watched = await open();
+    const { page } = watched;
+    await page.getByLabel("At, usual moments").selectOption("End of last month");
+    const now = new Date();
+    const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth()) / 1_000 - 1;
+    await page.waitForURL(new RegExp(`at=%22${end}%22`));
+    const field = page.getByLabel("At, UTC");
+    await expect.poll(() => field.inputValue()).toMatch(/-\d\d 23:59:59$/);
+    const day = new Date((past - 86_400) * 1_000).toISOString().slice(0, 10);
+    await field.fill(day);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(new RegExp(`at=%22${Date.parse(`${day}T23:59:59Z`) / 1_000}%22`));
+    await field.fill("yesterday");
+    await page.getByText("Such as 2026-05-04 13:02:11").waitFor();
+    expect(await field.getAttribute("aria-invalid")).toBe("true");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => field.inputValue()).toBe(`${day} 23:59:59`);
+  });
 };
 
 const headings = (page: Page): Promise<readonly string[]> =>

@@ -24,6 +24,8 @@ export type Table = {
   readonly rows: readonly (readonly Inline[])[];
   /** The row of sums, kept when rows are left out. */
   readonly total?: readonly Inline[];
+  /** Rows set in the PDF at most; default: 500. */
+  readonly mostSet?: number;
   /** If rows are left out: the total count, and where to find them. */
   readonly more?: { readonly all: number; readonly at: string };
   /** Higher rows, to write in. */
@@ -35,12 +37,14 @@ export type Block =
   | { readonly kind: "text"; readonly text: Inline }
   | { readonly kind: "list"; readonly items: readonly Inline[] }
   | ({ readonly kind: "table" } & Table)
+  /** A text to scan, as a QR code with a caption. */
+  | { readonly kind: "qr"; readonly text: string; readonly caption: Inline }
   /** Labelled lines to write on. */
   | { readonly kind: "fill"; readonly labels: readonly string[] };
 
 /** A Markdown file, and pages of the PDF. */
 export type Paper = {
-  /** Such as `3`; confirmations are `5.1`, `5.2` and so on. */
+  /** Such as `3`; confirmations are `5.1`, `5.2` and so on; empty for a paper that stands alone. */
   readonly number: string;
   readonly title: string;
   /** Name without extension. */
@@ -53,6 +57,7 @@ export const heading = (text: string): Block => ({ kind: "heading", text });
 export const text = (...parts: readonly Text[]): Block => ({ kind: "text", text: parts });
 export const list = (items: readonly Inline[]): Block => ({ kind: "list", items });
 export const table = (of: Table): Block => ({ kind: "table", ...of });
+export const qr = (of: string, caption: Inline): Block => ({ kind: "qr", text: of, caption });
 export const fill = (...labels: readonly string[]): Block => ({ kind: "fill", labels });
 export const code = (of: string): Text => ({ code: of });
 /** All digits in Markdown, the first and last 8 in the PDF. */

@@ -14,6 +14,8 @@ const blockText = (block: Block): string => {
       return block.items.map((item) => `- ${inline(item)}`).join("\n");
     case "table":
       return tableText(block);
+    case "qr":
+      return `${inline(block.caption)}: ${codeText(block.text, false)}`;
     case "fill":
       return block.labels
         .map((label) => `${plain(label)}${label === "" ? "" : ": "}${"_".repeat(40)}`)

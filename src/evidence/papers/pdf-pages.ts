@@ -152,6 +152,18 @@ export class PdfPages {
     this.#doc.endMarkedContent();
   }
 
+  /** A drawing that means something. @param alt what it says, for those who cannot see it */
+  figure(alt: string, drawn: (doc: PDFKit.PDFDocument) => void): void {
+    const draw = () => {
+      this.#doc.save();
+      drawn(this.#doc);
+      this.#doc.restore();
+    };
+    const of = this.#doc.struct("Figure", { alt }, [draw]);
+    (this.#section ?? this.#root).add(of);
+    of.end();
+  }
+
   tagged(tag: string, content: (() => void) | null = null, parent?: Struct): Struct {
     const options: StructOptions = tag === "TH" ? { scope: "Column" } : {};
     const of = this.#doc.struct(tag, options, content === null ? undefined : [content]);

@@ -1,4 +1,5 @@
 /** PDF tables: columns fit their amounts, rows stay whole, every page repeats the head. */
+import { setImmediate as turn } from "node:timers/promises";
 import { type Column, type Inline, partsOf, type Table } from "./document.ts";
 import { LEADING, type PdfPages } from "./pdf-pages.ts";
 import { FONTS, type Line, shownIn } from "./pdf-text.ts";
@@ -62,9 +63,12 @@ const widthOf = (cell: Inline, size: number, pages: PdfPages): number =>
 const longestWord = (title: string, size: number, pages: PdfPages): number =>
   title.split(" ").reduce((most, word) => Math.max(most, pages.measure(word, FONTS.bold, size)), 0);
 
-export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
+/** Rows drawn before the event loop gets a turn: some milliseconds. */
+const ROWS_PER_TURN = 20;
+
+export const drawTable = async (pages: PdfPages, of: Table, file: string): Promise<void> => {
   const { columns, isSheet = false, total } = of;
-  const listed = isSheet ? of.rows : of.rows.slice(0, LISTED);
+  const listed = isSheet ? of.rows : of.rows.slice(0, of.mostSet ?? LISTED);
   const rows = total === undefined ? listed : [...listed, total];
   const laid = layOut(of, rows, pages);
   const table = pages.tagged("Table");
@@ -77,6 +81,7 @@ export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
   head(table);
   const least = isSheet ? SHEET_ROW : 0;
   for (const [at, cells] of rows.entries()) {
+    if (at % ROWS_PER_TURN === ROWS_PER_TURN - 1) await turn();
     let left = setRow(pages, cells, laid);
     if (at > 0 && at === rows.length - TOGETHER) {
       const last = rows

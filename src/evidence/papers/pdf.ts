@@ -1,6 +1,7 @@
 /** Working papers as a PDF: each paper begins a page and has a bookmark. */
 import type { Block, Inline, Paper } from "./document.ts";
 import { type Furniture, LEADING, PdfPages } from "./pdf-pages.ts";
+import { drawQr, QR_SIZE } from "./pdf-qr.ts";
 import { drawTable } from "./pdf-table.ts";
 import { FONTS, type FontName } from "./pdf-text.ts";
 
@@ -22,18 +23,23 @@ export const writePdf = async (
 ): Promise<void> => {
   const pages = await PdfPages.open(path, furniture);
   for (const { number, title, file, isLandscape = false, blocks } of papers) {
-    const name = `${number} ${title}`;
+    const name = number === "" ? title : `${number} ${title}`;
     pages.begin(name, isLandscape);
     paragraph(pages, "H1", name, { size: TITLE, font: FONTS.bold });
     pages.y += 6;
     for (const [at, block] of blocks.entries()) {
-      drawBlock(pages, block, blocks.slice(at + 1), `${file}.md`);
+      await drawBlock(pages, block, blocks.slice(at + 1), `${file}.md`);
     }
   }
   await pages.end();
 };
 
-const drawBlock = (pages: PdfPages, block: Block, behind: readonly Block[], file: string): void => {
+const drawBlock = async (
+  pages: PdfPages,
+  block: Block,
+  behind: readonly Block[],
+  file: string,
+): Promise<void> => {
   switch (block.kind) {
     case "heading": {
       pages.y += 8;
@@ -55,7 +61,11 @@ const drawBlock = (pages: PdfPages, block: Block, behind: readonly Block[], file
       pages.y += 4;
       return;
     case "table":
-      drawTable(pages, block, file);
+      await drawTable(pages, block, file);
+      pages.y += 6;
+      return;
+    case "qr":
+      await drawQr(pages, block.text, block.caption);
       pages.y += 6;
       return;
     case "fill":
@@ -91,6 +101,8 @@ const about = (pages: PdfPages, block: Block): number => {
       return block.items.reduce((sum, item) => sum + text(item), 0);
     case "table":
       return (block.rows.length + 1) * (block.isSheet ? FILL_LINE : ROW);
+    case "qr":
+      return QR_SIZE + BODY * LEADING;
     case "fill":
       return block.labels.length * FILL_LINE;
   }

@@ -138,6 +138,7 @@ const FORMATS = [
     label: "CSV + proof",
     title: "The CSV with checkpoint, digest, total and root",
   },
+  { format: "pdf", label: "PDF", title: "Pages to print and file, of at most 2,000 rows" },
   { format: "json", label: "JSON", title: "For programs: amounts in the smallest unit" },
   { format: "ocf", label: "OCF", title: "Open Cap Format, for cap-table software" },
 ] as const;
