@@ -78,8 +78,42 @@ export const chartJourneys = (demo: () => Demo, browser: () => Browser): void =>
     const shares = page.getByRole("region", { name: "Concentration over time, values" });
     await shares.locator("tbody tr").first().waitFor();
     expect(await shares.locator("tbody tr").count()).toBe(13);
+    for (const title of ["Supply", "Holders"]) {
+      const chart = page.getByRole("slider", { name: new RegExp(`^${title}:`) });
+      expect(await chart.getAttribute("aria-valuetext")).toMatch(/(?:Issued|Holders): [\d,.]+/);
+    }
     await shares.getByText("Largest 10", { exact: false }).first().waitFor();
     await drawn(page);
+    expect(await seriousFaults(page, "light")).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("today has three figures whose trends are read out, events that open whole, unlocks with sums, and every token", async () => {
+    const url = new URL("/", demo().url);
+    url.searchParams.set("token", demo().coinTypes[0] ?? "");
+    url.searchParams.set("since", `${Math.floor(Date.now() / 1_000) - 60 * 86_400}`);
+    await using watched = await watch(browser(), url.href);
+    const { page, complaints } = watched;
+    await settled(page);
+    await page.getByRole("img", { name: /^Issued from .*: from [\d,.]+ to [\d,.]+$/ }).waitFor();
+    await page.getByRole("img", { name: /^Holders from .*: from \d+ to \d+$/ }).waitFor();
+    await page
+      .getByRole("img", { name: /Moved since then, in 12|newest 5,000 movements/ })
+      .waitFor();
+    for (const days of [7, 30, 90]) await page.getByText(`in ${days} days`).waitFor();
+    const card = page.locator("section", {
+      has: page.getByRole("heading", { name: /^Changes of the holder register/ }),
+    });
+    expect(await card.getByRole("listitem").count()).toBe(9);
+    // Every row leads to the holder that it is about.
+    const heading = (await card.getByRole("heading").textContent()) ?? "";
+    const all = Number((/: ([\d,]+)$/.exec(heading)?.[1] ?? "").replaceAll(",", ""));
+    expect(all).toBeGreaterThan(8);
+    await card.getByRole("button", { name: /^Show/ }).click();
+    await expect
+      .poll(() => card.getByRole("listitem").getByRole("link").count())
+      .toBeGreaterThanOrEqual(Math.min(all, 208));
+    await page.getByRole("heading", { name: `${demo().coinTypes.length} tokens` }).waitFor();
     expect(await seriousFaults(page, "light")).toEqual([]);
     expect(complaints).toEqual([]);
   });

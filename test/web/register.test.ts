@@ -6,7 +6,7 @@ import { partColumns } from "../../web/src/blocks/column.ts";
 import { csvOf, tableCsv } from "../../web/src/blocks/csv.ts";
 import { type Health, withNewer } from "../../web/src/data/health.ts";
 import { rateOver, secondsLeft } from "../../web/src/pages/status/rates.ts";
-import { sumUp } from "../../web/src/pages/today/since.ts";
+import { partsOf, sumUp } from "../../web/src/pages/today/since.ts";
 import { activityOf } from "../../web/src/register/activity.ts";
 import { compareRegisters } from "../../web/src/register/compare.ts";
 import { curve, largest } from "../../web/src/register/concentration.ts";
@@ -17,9 +17,10 @@ import {
   reachable,
   releaseTimes,
   unlockedAt,
+  unlockedBetween,
 } from "../../web/src/register/grants.ts";
+import { momentsBetween, sharesOf } from "../../web/src/register/past-registers.ts";
 import { matches, type Row } from "../../web/src/register/register.ts";
-import { momentsBetween, sharesOf } from "../../web/src/register/shares-over-time.ts";
 import { tilesOf } from "../../web/src/register/tiles.ts";
 import {
   amountIn,
@@ -93,6 +94,18 @@ test("the next release is the first moment at which more can be claimed, and non
       expect(claimableAt(grant, next.atMs - 1n)).toBe(now);
       expect(claimableAt(grant, next.atMs)).toBe(now + next.amount);
       expect(next.amount).toBeGreaterThan(0n);
+    }),
+  );
+});
+
+test("what becomes claimable over a time adds up over its parts, and is never less than nothing", () => {
+  const time = fc.bigInt({ min: 0n, max: 60_000n });
+  fc.assert(
+    fc.property(fc.array(grants, { maxLength: 4 }), time, time, time, (all, a, b, c) => {
+      const [from = 0n, between = 0n, to = 0n] = [a, b, c].toSorted((x, y) => (x < y ? -1 : 1));
+      const whole = unlockedBetween(all, from, to);
+      expect(whole).toBeGreaterThanOrEqual(0n);
+      expect(unlockedBetween(all, from, between) + unlockedBetween(all, between, to)).toBe(whole);
     }),
   );
 });
@@ -489,6 +502,24 @@ test("movements since a moment are those later than that second, exactly", () =>
   expect(sums.minted).toEqual({ count: 1, amount: 9_007_199_254_740_993n });
   expect(sums.burned).toEqual({ count: 1, amount: 5n });
   expect(sums.transferred).toEqual({ count: 0, amount: 0n });
+});
+
+test("what moved over a time is split into equal parts, none counted twice and none before it", () => {
+  const moved = (amount: string, checkpointTimestamp: string) => ({ amount, checkpointTimestamp });
+  const parts = partsOf(
+    [
+      moved("1", "101"),
+      moved("2", "150"),
+      moved("4", "151"),
+      moved("8", "200"),
+      moved("16", "100"),
+    ],
+    100,
+    200,
+    2,
+  );
+  expect(parts).toEqual([3n, 12n]);
+  expect(partsOf([], 100, 100, 2)).toEqual([0n, 0n]);
 });
 
 test("a rate covers the requested time, and a backfill without progress has no end", () => {

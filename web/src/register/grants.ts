@@ -117,3 +117,7 @@ export const releaseTimes = (grant: Grant, most = 120): readonly bigint[] => {
   found.push(stepMs(grant, steps));
   return found;
 };
+
+/** What becomes claimable of these grants after one time, until another; milliseconds. */
+export const unlockedBetween = (grants: readonly Grant[], from: bigint, to: bigint): bigint =>
+  grants.reduce((sum, grant) => sum + claimableAt(grant, to) - claimableAt(grant, from), 0n);

@@ -163,8 +163,8 @@ export const useRow = (coinType: string, at: string | undefined, holder: string)
 const EXCEPTIONS_LONG_MS = 5 * 60 * 1_000;
 
 /**
- * Rows without a holder, and rows with a frozen wallet that has a balance: the largest thousand of each, both as of
- * one checkpoint.
+ * Rows without a holder, and rows with a frozen wallet that has a balance: the largest thousand of each, with what is
+ * issued to how many, all as of one checkpoint.
  */
 export const useExceptions = (coinType: string) =>
   useRead(
@@ -173,10 +173,11 @@ export const useExceptions = (coinType: string) =>
     async (asking) => {
       const loose = await loadRows({ coinType }, { having: "NO_HOLDER" }, asking);
       if (loose === null) return null;
-      const { checkpoint: atCheckpoint, timeMs, isLong } = loose;
+      const { checkpoint: atCheckpoint, timeMs, isLong, issued, holderCount } = loose;
       const having = { having: "FROZEN_BALANCE" } as const;
       const frozen = await loadRows({ coinType, atCheckpoint }, having, asking);
-      return { loose: loose.rows, frozen: frozen?.rows ?? [], timeMs, isLong };
+      const frozenRows = frozen?.rows ?? [];
+      return { loose: loose.rows, frozen: frozenRows, timeMs, isLong, issued, holderCount };
     },
     { refetchInterval: ({ state }) => (state.data?.isLong ? EXCEPTIONS_LONG_MS : false) },
   );

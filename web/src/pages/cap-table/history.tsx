@@ -7,22 +7,18 @@ import { type Line, OverTime } from "../../charts/over-time.tsx";
 import { Button } from "../../controls/controls.tsx";
 import { type Token, tokenLabel, useTokenTime } from "../../data/tokens.ts";
 import { type Activity, MOVEMENT_KINDS, useActivity } from "../../register/activity.ts";
+import { LARGEST, usePastRegisters } from "../../register/past-registers.ts";
 import type { Register } from "../../register/register.ts";
-import { LARGEST, useSharesOverTime } from "../../register/shares-over-time.ts";
 import { countText } from "../../shown/amount.ts";
 import { dayText, momentText } from "../../shown/moment.ts";
 
-export const History = ({
-  token,
-  register,
-}: {
-  readonly token: Token;
-  readonly register: Register;
-}) => (
-  <>
-    <ActivityChart token={token} />
-    <SharesChart token={token} register={register} />
-  </>
+type Shown = { readonly token: Token; readonly register: Register };
+
+export const History = (shown: Shown) => (
+  <div className="space-y-4">
+    <PastCharts {...shown} />
+    <ActivityChart token={shown.token} />
+  </div>
 );
 
 const KINDS = {
@@ -99,33 +95,37 @@ const hourText = (ms: number): string => momentText(ms).slice(5, 16);
 
 const COLOURS = ["ink", "muted", "accent"] as const;
 
-const SharesChart = ({
-  token,
-  register,
-}: {
-  readonly token: Token;
-  readonly register: Register;
-}) => {
-  const { coinType } = token;
+const PastCharts = ({ token, register }: Shown) => {
+  const { coinType, decimals, symbol } = token;
   const { from } = useTokenTime(coinType);
   // The moments stay while the register moves.
   const [to] = useState(Math.floor(register.timeMs / 1_000));
   // A past register of many rows takes the service a while.
   const [asked, setAsked] = useState(!register.isLong);
-  const read = useSharesOverTime(coinType, from, to, asked);
-  const lines = useMemo(
+  const read = usePastRegisters(coinType, from, to, { enabled: asked });
+  const { data } = read;
+  const measure = useMemo(() => amounts({ decimals, symbol }), [decimals, symbol]);
+  const supply = useMemo(
+    (): readonly Line[] => [{ name: "Issued", colour: "accent", values: data?.issued ?? [] }],
+    [data],
+  );
+  const holders = useMemo(
+    (): readonly Line[] => [{ name: "Holders", colour: "good", values: data?.holders ?? [] }],
+    [data],
+  );
+  const largest = useMemo(
     (): readonly Line[] =>
       LARGEST.map((count, index) => ({
         name: count === 1 ? "Largest holder" : `Largest ${count}`,
         colour: COLOURS[index] ?? "accent",
-        values: (read.data?.shares ?? []).map((of) => of[index] ?? 0n),
+        values: (data?.shares ?? []).map((of) => of[index] ?? 0n),
       })),
-    [read.data],
+    [data],
   );
   if (!asked) {
     return (
       <Card
-        title="Concentration over time"
+        title="Supply, holders and concentration"
         about="Made from registers of the past, which takes a while for one of this length"
       >
         <Button onClick={() => setAsked(true)}>Read them</Button>
@@ -134,17 +134,41 @@ const SharesChart = ({
   }
   return (
     <Answered of={read} what="The registers of the past" lines={8} card>
-      {({ times }) => (
-        <OverTime
-          title="Concentration over time"
-          about={`Share of all tokens that the largest holders had, at ${times.length} moments`}
-          caption={`${tokenLabel(token)}, ${dayText(times[0] ?? 0)} to ${dayText(times.at(-1) ?? 0)}`}
-          kind="lines"
-          times={times}
-          lines={lines}
-          measure={shares}
-        />
-      )}
+      {({ times }) => {
+        const caption = `${tokenLabel(token)}, ${dayText(times[0] ?? 0)} to ${dayText(times.at(-1) ?? 0)}`;
+        const at = `at ${times.length} moments`;
+        return (
+          <>
+            <OverTime
+              title="Supply"
+              about={`All issued tokens, ${at}`}
+              caption={caption}
+              kind="lines"
+              times={times}
+              lines={supply}
+              measure={measure}
+            />
+            <OverTime
+              title="Holders"
+              about={`Holders, and wallets without one, ${at}`}
+              caption={caption}
+              kind="lines"
+              times={times}
+              lines={holders}
+              measure={counts}
+            />
+            <OverTime
+              title="Concentration over time"
+              about={`Share of all tokens that the largest holders had, ${at}`}
+              caption={caption}
+              kind="lines"
+              times={times}
+              lines={largest}
+              measure={shares}
+            />
+          </>
+        );
+      }}
     </Answered>
   );
 };

@@ -5,14 +5,18 @@ import { WalletId } from "../../blocks/columns.tsx";
 import { LinesCard } from "../../blocks/lines-card.tsx";
 import { ROWS_PER_REQUEST, useGraph } from "../../data/queries.ts";
 import type { Token } from "../../data/tokens.ts";
-import { grantOf, grantsPage, nextRelease } from "../../register/grants.ts";
-import { Amount } from "../../shown/fitted.tsx";
+import { grantOf, grantsPage, nextRelease, unlockedBetween } from "../../register/grants.ts";
+import { Amount, Brief } from "../../shown/fitted.tsx";
 import { Ago, Moment, useNow } from "../../shown/shown.tsx";
 
 const SHOWN = 6;
 
+const DAY_MS = 86_400_000n;
+/** Days ahead. */
+const AHEAD = [7, 30, 90] as const;
+
 export const NextUnlocks = ({ token }: { readonly token: Token }) => {
-  const { coinType, decimals } = token;
+  const { coinType, decimals, symbol } = token;
   const query = useGraph(grantsPage, { coinType }, { long: true });
   const now = useNow(5_000);
   const grants = query.data?.tokenTimelocks;
@@ -28,6 +32,14 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
         .slice(0, SHOWN),
     [grants, now],
   );
+  const sums = useMemo(() => {
+    const from = BigInt(Math.floor(now));
+    const all = (grants ?? []).map(grantOf);
+    return AHEAD.map((days) => ({
+      days,
+      amount: unlockedBetween(all, from, from + BigInt(days) * DAY_MS),
+    }));
+  }, [grants, now]);
   return (
     <LinesCard
       title="Next unlocks"
@@ -40,6 +52,18 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
       what="The grants"
       rows={() => next}
       empty={{ title: "No further unlocks" }}
+      last={() => (
+        <li className="grid grid-cols-3 gap-2 px-4 py-2">
+          {sums.map(({ days, amount }) => (
+            <div key={days} className="min-w-0">
+              <div className="text-xs text-muted">in {days} days</div>
+              <Brief>
+                <Amount units={amount} decimals={decimals} symbol={symbol} />
+              </Brief>
+            </div>
+          ))}
+        </li>
+      )}
     >
       {({ grant, release }) => (
         <Line

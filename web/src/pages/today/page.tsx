@@ -1,10 +1,11 @@
 /** The first page of the morning: changes since yesterday's close, and what needs attention. */
 import { Link, useSearch } from "@tanstack/react-router";
-import type { ReactNode } from "react";
-import { type Answer, Answered, OfToken } from "../../blocks/answered.tsx";
-import { FIGURE_LINK, Figure, Figures, Line, PageHead } from "../../blocks/blocks.tsx";
+import { type ReactNode, useState } from "react";
+import { type Answer, OfToken } from "../../blocks/answered.tsx";
+import { Line, PageHead } from "../../blocks/blocks.tsx";
 import { WalletId } from "../../blocks/columns.tsx";
 import { LinesCard } from "../../blocks/lines-card.tsx";
+import { Button } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import {
   keepToken,
@@ -15,12 +16,13 @@ import {
 } from "../../data/tokens.ts";
 import { eventText, roleName } from "../../register/words.ts";
 import { countText } from "../../shown/amount.ts";
-import { Amount } from "../../shown/fitted.tsx";
 import { fromSeconds, yesterdaysClose } from "../../shown/moment.ts";
 import { Ago, Moment } from "../../shown/shown.tsx";
+import { AllTokens } from "./all-tokens.tsx";
 import { Attention } from "./attention.tsx";
 import { NextUnlocks } from "./next-unlocks.tsx";
-import { type Events, type Sum, type Sums, useSince } from "./since.ts";
+import { type Events, useSince } from "./since.ts";
+import { Trends } from "./trends.tsx";
 
 const TodayPage = () => <OfToken>{(token) => <Today token={token} />}</OfToken>;
 
@@ -51,25 +53,35 @@ const Today = ({ token }: { readonly token: Token }) => {
           to={to}
           nowLabel="Yesterday's close"
         />
-        <div>
-          <Answered of={moved} what="The movements" lines={3} card>
-            {(sums) => <Moved token={token} sums={sums} />}
-          </Answered>
-        </div>
+        <Trends token={token} from={from} to={to} moved={moved} />
         <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-          <News
-            title="Changes of the holder register"
-            of={events}
-            events={({ holderEvents }) => holderEvents}
-            none="No holder was added, removed, frozen or regrouped"
-            more={
-              <Link to="/cap-table" search={keepTokenWith({ show: "compare" })}>
-                New and exited holders
-              </Link>
-            }
-            name={(event) => eventText(event)}
-            wallet={({ address }) => address}
-          />
+          <div className="space-y-4">
+            <News
+              title="Changes of the holder register"
+              of={events}
+              events={({ holderEvents }) => holderEvents}
+              none="No holder was added, removed, frozen or regrouped"
+              more={
+                <Link to="/cap-table" search={keepTokenWith({ show: "compare" })}>
+                  New and exited holders
+                </Link>
+              }
+              name={(event) => eventText(event)}
+              wallet={({ address }) => address}
+              link={({ holderId, address }, text) => (
+                <Link
+                  to="/holder/$holder"
+                  params={{ holder: holderId ?? address ?? "" }}
+                  search={keepToken}
+                  className={LINK}
+                >
+                  {text}
+                </Link>
+              )}
+            />
+            <NextUnlocks token={token} />
+            <AllTokens chosen={token} />
+          </div>
           <div className="space-y-4">
             <News
               title="Role changes"
@@ -85,8 +97,12 @@ const Today = ({ token }: { readonly token: Token }) => {
                 `${granted ? "Granted" : "Revoked"}: ${roleName(role, roleBit)}`
               }
               wallet={({ owner }) => owner}
+              link={(_, text) => (
+                <Link to="/roles" search={keepToken} className={LINK}>
+                  {text}
+                </Link>
+              )}
             />
-            <NextUnlocks token={token} />
           </div>
         </div>
       </div>
@@ -94,32 +110,11 @@ const Today = ({ token }: { readonly token: Token }) => {
   );
 };
 
-const Moved = ({ token, sums }: { readonly token: Token; readonly sums: Sums }) => {
-  const figure = (label: string, kind: string, { count, amount }: Sum, signed = false) => (
-    <Figure
-      label={
-        <Link to="/movements" search={keepTokenWith({ kind })} className={FIGURE_LINK}>
-          {label}
-        </Link>
-      }
-      value={<Amount units={amount} decimals={token.decimals} signed={signed} />}
-      about={`${sums.whole ? "" : "at least "}${countText(count)} ${count === 1 ? "movement" : "movements"}`}
-    />
-  );
-  return (
-    <Figures>
-      {figure("Issued", "mint", sums.minted, true)}
-      {figure("Burned", "burn", { ...sums.burned, amount: -sums.burned.amount }, true)}
-      {figure("Transferred", "transfer", sums.transferred)}
-      {figure("Moved by an administrator", "force_transfer", sums.forced)}
-    </Figures>
-  );
-};
-
-/** Rows of a list on this page. */
+/** Rows at first, and rows more on each click. */
 const SHOWN = 8;
+const MORE = 200;
 
-/** The newest of some events. */
+/** Events, the newest first, which can be opened whole. A headline counts only what the list can show. */
 const News = <Event extends { readonly eventId: string; readonly checkpointTimestamp: string }>({
   title,
   of,
@@ -128,6 +123,7 @@ const News = <Event extends { readonly eventId: string; readonly checkpointTimes
   more,
   name,
   wallet,
+  link,
 }: {
   readonly title: string;
   readonly of: Answer<Events>;
@@ -137,28 +133,44 @@ const News = <Event extends { readonly eventId: string; readonly checkpointTimes
   readonly more: ReactNode;
   readonly name: (event: Event) => string;
   readonly wallet: (event: Event) => string | null;
+  /** A row's name as a link to what it is about. */
+  readonly link: (event: Event, text: string) => ReactNode;
 }) => {
+  const [shown, setShown] = useState(SHOWN);
   const count = of.data && events(of.data).length;
+  const whole = of.data?.whole === true;
   return (
     <LinesCard
-      title={
-        count === undefined
-          ? title
-          : `${title}: ${countText(count)}${count >= 5_000 ? " or more" : ""}`
+      title={count === undefined || !whole ? title : `${title}: ${countText(count)}`}
+      about={
+        of.data === undefined || whole
+          ? "Newest first"
+          : "The first 5,000 since then, the newest of them first; choose a later time for the others"
       }
-      about="Newest first"
       actions={<span className="text-xs text-accent hover:underline">{more}</span>}
       of={of}
       what="The events"
-      rows={(all) => events(all).slice(-SHOWN).reverse()}
+      rows={(all) => events(all).slice(-shown).reverse()}
       empty={{ title: none }}
+      last={(all) => {
+        const left = events(all).length - shown;
+        if (left <= 0) return null;
+        return (
+          <li className="p-2 text-center">
+            <Button look="quiet" onClick={() => setShown(shown + MORE)}>
+              Show{" "}
+              {left <= MORE ? `the other ${countText(left)}` : `${MORE} more of ${countText(left)}`}
+            </Button>
+          </li>
+        );
+      }}
     >
       {(event) => {
         const address = wallet(event);
         return (
           <Line
             key={event.eventId}
-            name={name(event)}
+            name={link(event, name(event))}
             about={address === null ? undefined : <WalletId address={address} />}
           >
             <span className="text-xs text-muted">
@@ -170,5 +182,7 @@ const News = <Event extends { readonly eventId: string; readonly checkpointTimes
     </LinesCard>
   );
 };
+
+const LINK = "hover:text-accent hover:underline";
 
 export default TodayPage;

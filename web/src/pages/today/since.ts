@@ -28,6 +28,8 @@ type RoleEvent = NonNullable<ResultOf<typeof rolePage>["roleEvents"]>[number];
 export type Events = {
   readonly holderEvents: readonly HolderEvent[];
   readonly roleEvents: readonly RoleEvent[];
+  /** Whether these are all; otherwise there are later ones. */
+  readonly whole: boolean;
 };
 
 /** Pages of 1,000 that are read of each kind. */
@@ -41,14 +43,39 @@ export type Sums = {
   readonly burned: Sum;
   readonly transferred: Sum;
   readonly forced: Sum;
+  /** Amounts that moved in each equal part of the time, oldest first. */
+  readonly over: readonly bigint[];
   readonly whole: boolean;
+};
+
+/** Parts of the time that a trend has. */
+const PARTS = 12;
+
+/** Amounts that moved in equal parts of a time, unix seconds; `from` is excluded. */
+export const partsOf = (
+  movements: readonly Pick<Moved, "amount" | "checkpointTimestamp">[],
+  from: number,
+  to: number,
+  count = PARTS,
+): readonly bigint[] => {
+  const parts = Array.from({ length: count }, () => 0n);
+  for (const { amount, checkpointTimestamp } of movements) {
+    const at = Number(checkpointTimestamp);
+    if (at <= from) continue;
+    const part = Math.min(
+      count - 1,
+      Math.floor(((at - from - 1) / Math.max(1, to - from)) * count),
+    );
+    parts[part] = (parts[part] ?? 0n) + BigInt(amount);
+  }
+  return parts;
 };
 
 /** Adds up movements after that second. */
 export const sumUp = (
   movements: readonly Pick<Moved, "activityType" | "amount" | "checkpointTimestamp">[],
   since: number,
-): Omit<Sums, "whole"> => {
+): Omit<Sums, "whole" | "over"> => {
   const of = (type: string): Sum => {
     const those = movements.filter(
       ({ activityType, checkpointTimestamp }) =>
@@ -76,7 +103,11 @@ export const useSince = (coinType: string, since: number) => {
       ({ position }) => position,
       ({ checkpointTimestamp }) => Number(checkpointTimestamp) <= since,
     );
-    return { ...sumUp(rows, since), whole };
+    const newest = Number(rows[0]?.checkpointTimestamp ?? since);
+    const last = Math.max(newest, Math.floor(Date.now() / 1_000));
+    // Where there are more, the time before those that were read is not known to be still.
+    const from = whole ? since : Number(rows.at(-1)?.checkpointTimestamp ?? since);
+    return { ...sumUp(rows, since), over: partsOf(rows, from, last), whole };
   });
   const events = useRead(
     NOW,
@@ -95,7 +126,8 @@ export const useSince = (coinType: string, since: number) => {
           ({ position }) => position,
         ),
       ]);
-      return { holderEvents: holders.rows, roleEvents: roles.rows };
+      const whole = holders.whole && roles.whole;
+      return { holderEvents: holders.rows, roleEvents: roles.rows, whole };
     },
   );
   return { moved, events };

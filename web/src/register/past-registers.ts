@@ -1,9 +1,11 @@
-/** How much the largest holders had together, at moments of the past. */
+/** Registers of the past at a few moments: what was issued, to how many, and how much the largest had together. */
 import { ask, graph } from "../data/ask.ts";
 import { PAST, useRead } from "../data/queries.ts";
 
 const largestPage = graph(`query LargestThen($coinType: String!, $at: String!, $limit: Int!) {
-  capTable(coinType: $coinType, atTimestamp: $at, limit: $limit) { issued rows { balance } }
+  capTable(coinType: $coinType, atTimestamp: $at, limit: $limit) {
+    issued holderCount rows { balance }
+  }
 }`);
 
 /** How many of the largest. */
@@ -27,26 +29,42 @@ export const sharesOf = (issued: bigint, balances: readonly bigint[]): readonly 
     return issued === 0n ? 0n : (held * 10_000n) / issued;
   });
 
-/** Shares of the largest 1, 5 and 10 at moments from one time to another, unix seconds. */
-export const useSharesOverTime = (
+export type PastRegisters = {
+  /** Milliseconds, ascending. */
+  readonly times: readonly number[];
+  /** Smallest units. */
+  readonly issued: readonly bigint[];
+  /** Rows: holders, and wallets without one. */
+  readonly holders: readonly bigint[];
+  /** Of the largest 1, 5 and 10, in hundredths of a percent. */
+  readonly shares: readonly (readonly bigint[])[];
+};
+
+/** At moments from one time to another, unix seconds. */
+export const usePastRegisters = (
   coinType: string,
   from: number | undefined,
   to: number,
-  enabled: boolean,
+  { enabled, moments = MOMENTS }: { readonly enabled: boolean; readonly moments?: number },
 ) =>
   useRead(
     PAST,
-    ["shares over time", coinType, from ?? 0, to],
-    async (asking) => {
-      const times = momentsBetween(from ?? to, to);
+    ["past registers", coinType, from ?? 0, to, moments],
+    async (asking): Promise<PastRegisters> => {
+      const times = momentsBetween(from ?? to, to, moments);
+      const issued: bigint[] = [];
+      const holders: bigint[] = [];
       const shares: (readonly bigint[])[] = [];
       for (const at of times) {
         const variables = { coinType, at: `${at}`, limit: Math.max(...LARGEST) };
         const { capTable } = await ask(largestPage, variables, asking);
         const balances = (capTable?.rows ?? []).map(({ balance }) => BigInt(balance));
-        shares.push(sharesOf(BigInt(capTable?.issued ?? 0), balances));
+        const all = BigInt(capTable?.issued ?? 0);
+        issued.push(all);
+        holders.push(BigInt(capTable?.holderCount ?? 0));
+        shares.push(sharesOf(all, balances));
       }
-      return { times: times.map((at) => at * 1_000), shares };
+      return { times: times.map((at) => at * 1_000), issued, holders, shares };
     },
     { enabled: enabled && from !== undefined },
   );
