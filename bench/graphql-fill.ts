@@ -34,6 +34,9 @@ export const writeBasics = async (
         (pipeline, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms, layout)
       values (${name}, ${next}, ${next - 1}, 'digest', ${FIRST_MS}, ${layout})`;
   }
+  await sql`
+    insert into log_blocks (first_checkpoint, count, times, digests, reached_ms, filled)
+    values (${next - 1}, 1, int8send(${FIRST_MS}), decode(repeat('00', 32), 'hex'), ${FIRST_MS}, false)`;
   for (const coinType of [COIN, ...roleOwners.map(coinOfOwners)]) {
     await sql`
       insert into log_coins (coin_type, folded, is_security, decimals, decimals_source)

@@ -44,7 +44,10 @@ export const GROWING = [
   "role_events",
 ] as const;
 
-export type GrowingTable = (typeof GROWING)[number];
+/** These, and tables of the past. */
+export const GROWING_WITH_PAST = [...GROWING, "token_changes"] as const;
+
+export type GrowingTable = (typeof GROWING_WITH_PAST)[number];
 
 /** Address by number, from 0. */
 export const wallet = (number: number): string => {
@@ -72,6 +75,13 @@ export const holderPlace = (number: number, count: number): string => {
 
 const walletSql = (number: string) => `'0x' || encode(sha256(int4send((${number})::int4)), 'hex')`;
 
+/** Digest of a transaction's rows; each has two. */
+export const digestOfRow = (row: number): string => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(-1 - Math.floor(row / 2));
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 44);
+};
+
 /** SQL for a role's type; six consecutive numbers give six different ones. */
 const roleSql = (number: string) =>
   `(array['${ROLES.join("', '")}'])[(${number}) % ${ROLES.length} + 1]`;
@@ -96,6 +106,17 @@ export const ROWS: Readonly<
     to_address: `case when n % 4 <> 3 then ${walletSql("n / 4 + 1")} end`,
     signer: walletSql("n % 100"),
     token_object_id: OBJECT_ID,
+  }),
+  // Four movements of each wallet.
+  token_changes: () => ({
+    coin_type: `'${COIN}'`,
+    owner: walletSql("n / 4"),
+    position: POSITION,
+    cause: "'TRANSFER'",
+    change: "1000",
+    balance_after: "(n % 4 + 1) * 1000",
+    tx_digest: DIGEST,
+    timestamp_ms: TIME,
   }),
   balances: (count) => ({
     coin_type: `'${COIN}'`,

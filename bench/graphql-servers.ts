@@ -1,4 +1,4 @@
-/** The nine queries as measured, and the two servers that answer them over one database. */
+/** The queries as measured, and the two servers that answer them over one database. */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,12 @@ const FIELDS = {
   walletRoles: "owner roleBits roles",
   roleEvents: "eventId position owner role roleBit granted signer checkpointTimestamp",
   indexerStatus: "pipeline checkpoint checkpointTimestamp ageSeconds",
+  transaction:
+    "digest checkpoint checkpointTimestamp sender activity { activityType amount fromAddress toAddress eventId } changes { owner part cause change } holderEvents { eventType eventId } roleEvents { role eventId }",
+  wallet:
+    "address checkpoint checkpointTimestamp tokens { coinType decimals symbol name balance tokens granted holderId groupId isFrozen roles roleBits }",
+  holder:
+    "holderId checkpoint since balance tokens granted unlocked locked wallets { address balance since } history { cursor wallet cause part change totalAfter counterparty counterpartyHolderId txDigest }",
 } as const;
 
 export type QueryName = keyof typeof FIELDS;
@@ -27,6 +33,9 @@ export type QueryName = keyof typeof FIELDS;
 const VARIABLE_TYPES = {
   coinType: "String!",
   owner: "String!",
+  address: "String!",
+  digest: "String!",
+  holderId: "String!",
   limit: "Int",
   after: "String",
   sinceTimestamp: "String",

@@ -30,6 +30,7 @@ import {
   type Meta,
   type PipelineStatus,
   type RoleEvent,
+  type SeriesOf,
   type StateRange,
   type Token,
   type TokenActivity,
@@ -331,6 +332,26 @@ export const createBook = ({
     }
   }
 
+  const secondsOf = (time: Date | undefined) =>
+    time === undefined ? undefined : String(Math.floor(time.getTime() / 1_000));
+
+  const series = <Row>(
+    field: string,
+    selection: string,
+    { coinType, from, to, points, ...asking }: SeriesOf,
+  ): Promise<Row> =>
+    askFor(
+      field,
+      {
+        coinType: ["String!", coinType],
+        from: ["String", secondsOf(from)],
+        to: ["String", secondsOf(to)],
+        points: ["Int", points],
+      },
+      `checkpoint checkpointTimestamp ${selection}`,
+      asking,
+    );
+
   const holder: Book["holder"] = async ({ coinType, holderId, at, ...asking }) => {
     const of: Arguments = { coinType: ["String!", coinType], holderId: ["String!", holderId] };
     type Page = Omit<HolderRecord, "history">;
@@ -534,6 +555,8 @@ export const createBook = ({
     transaction: ({ digest, ...asking }) =>
       askFor("transaction", { digest: ["String!", digest] }, TRANSACTION, asking),
     holder,
+    supply: (of) => series("supply", "totalSupply", of),
+    holderCounts: (of) => series("holderCounts", "holders owners", of),
     wallet,
     capTable,
     holders: listOf<Holder>(

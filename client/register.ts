@@ -450,6 +450,23 @@ export type HolderRecord = {
   history(): AsyncIterable<HolderChange>;
 };
 
+/** Evenly spaced moments of a token. */
+export type SeriesOf = ReadOptions & {
+  readonly coinType: string;
+  /** Default, and the earliest: the token's first checkpoint. */
+  readonly from?: Date | undefined;
+  /** Default, and the latest: the last committed checkpoint. */
+  readonly to?: Date | undefined;
+  /** 2 to 400; 60 by default. */
+  readonly points?: number | undefined;
+};
+
+type Point = { readonly checkpoint: bigint; readonly checkpointTimestamp: Seconds };
+/** In the smallest unit; null until a treasury was seen. */
+export type SupplyPoint = Point & { readonly totalSupply: bigint | null };
+/** As `holderCount` and `ownerCount` of a token. */
+export type HolderCountPoint = Point & { readonly holders: number; readonly owners: number };
+
 /** A coin's state as one digest line, and the checkpoint range in which it was current. */
 export type StateRange = {
   readonly checkpoint: bigint;
@@ -514,6 +531,10 @@ export type Book = {
   transaction(of: ReadOptions & { readonly digest: string }): Promise<Transaction | null>;
   /** Null for a holder that the token's register did not have by then. */
   holder(of: OfTokenAt & { readonly holderId: bigint }): Promise<HolderRecord | null>;
+  /** Oldest first; empty for a token not seen. */
+  supply(of: SeriesOf): Promise<readonly SupplyPoint[]>;
+  /** Oldest first; empty for a token not seen. */
+  holderCounts(of: SeriesOf): Promise<readonly HolderCountPoint[]>;
   /** Without tokens for an unknown wallet. */
   wallet(
     of: ReadOptions & { readonly address: string; readonly at?: At | undefined },

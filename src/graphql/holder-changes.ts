@@ -1,8 +1,13 @@
 /** Changes of a holder's balance over all wallets that it had: `holder { history }`. */
+import type { Reads } from "../database/readers.ts";
 import { type HolderChange as Change, ROW_KINDS } from "../projections/holder-history.ts";
+import { positionsEnd } from "../projections/position.ts";
+import { highest, lowest } from "../values/bigints.ts";
 import { BalancePart, CAUSE_VALUES } from "./balance-changes.ts";
 import { builder } from "./builder.ts";
 import { checkpointField, checkpointTimestampField, checkpointTimestampMsField } from "./fields.ts";
+import { numberIn, secondsIn } from "./input.ts";
+import { lastOfSecond } from "./past.ts";
 
 const HolderChangeCause = builder.enumType("HolderChangeCause", {
   description: "Why a holder's balance changed.",
@@ -54,3 +59,37 @@ export const HolderChange = builder.objectRef<Change>("HolderChange").implement(
     }),
   }),
 });
+
+/** Bounds of a history, all inclusive; they apply together. */
+export const boundsArguments = builder.args((t) => ({
+  fromCheckpoint: t.string({ description: "Only changes of this checkpoint and later, decimal." }),
+  toCheckpoint: t.string({ description: "Only changes of this checkpoint and earlier, decimal." }),
+  fromTimestamp: t.string({ description: "Only changes of this second and later, unix seconds." }),
+  toTimestamp: t.string({ description: "Only changes of this second and earlier, unix seconds." }),
+}));
+
+type Bounds = { readonly [Name in keyof typeof boundsArguments]?: string | null | undefined };
+
+/**
+ * Positions from `from` to `end`, excluded.
+ * @param at the last checkpoint of the history
+ * @throws BAD_USER_INPUT for a bound that is no number; NotYetIndexedError (wait)
+ */
+export const boundsOf = async (reads: Reads, bounds: Bounds, at: bigint) => {
+  const [fromCheckpoint, toCheckpoint] = [
+    numberIn(bounds.fromCheckpoint, "fromCheckpoint", "a checkpoint"),
+    numberIn(bounds.toCheckpoint, "toCheckpoint", "a checkpoint"),
+  ];
+  const [fromSecond, toSecond] = [
+    secondsIn(bounds.fromTimestamp, "fromTimestamp"),
+    secondsIn(bounds.toTimestamp, "toTimestamp"),
+  ];
+  const [before, last] = await Promise.all([
+    fromSecond === undefined || fromSecond === 0n ? -1n : lastOfSecond(reads, fromSecond - 1n, at),
+    toSecond === undefined ? at : lastOfSecond(reads, toSecond, at),
+  ]);
+  return {
+    from: positionsEnd(lowest(at, highest(before, (fromCheckpoint ?? 0n) - 1n))),
+    end: positionsEnd(lowest(at, last, toCheckpoint ?? at)),
+  };
+};

@@ -11,7 +11,6 @@ import {
   wasHolderAt,
 } from "../projections/holder-tenures.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
-import { positionsEnd } from "../projections/position.ts";
 import { type TokenTimelock as Grant, tokenTimelocks } from "../projections/timelock-objects.ts";
 import { token } from "../projections/tokens.ts";
 import { type WalletState, walletStates } from "../projections/wallet-states.ts";
@@ -20,7 +19,7 @@ import { once } from "../waiting/once.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { pastArguments, SortOrder } from "./fields.ts";
-import { HolderChange } from "./holder-changes.ts";
+import { boundsArguments, boundsOf, HolderChange } from "./holder-changes.ts";
 import {
   coinTypeArgument,
   grantCursorOf,
@@ -188,15 +187,15 @@ const Holder = builder.objectRef<Shown>("Holder").implement({
           defaultValue: "ASC",
           description: "Default: chain order.",
         }),
+        ...boundsArguments,
       },
       complexity: ({ limit }) => ({ ...listCost({ limit }), field: HISTORY_COST }),
       reads: READS,
-      resolve: ({ coinType, mark, on, tenures }, args) =>
+      resolve: async ({ coinType, mark, on, tenures }, args) =>
         holderHistory(on, {
           coinType,
           tenures,
-          from: 0n,
-          end: positionsEnd(mark.sequence),
+          ...(await boundsOf(on, args, mark.sequence)),
           limit: limitOf(args.limit),
           order: args.order === "DESC" ? "desc" : "asc",
           after: historyCursorOf(args.after),

@@ -104,6 +104,20 @@ export const sinceOf = optional((since): bigint => {
   return BigInt(since);
 });
 
+/** A number of at most 15 digits, of an argument that may be left out. */
+export const numberIn = (
+  text: string | null | undefined,
+  name: string,
+  what: string,
+): bigint | undefined => {
+  if (text === null || text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text)) return BigInt(text);
+  throw badInput(`${name} must be ${what}, decimal, such as "1700000000"; it is ${show(text)}`);
+};
+
+export const secondsIn = (text: string | null | undefined, name: string): bigint | undefined =>
+  numberIn(text, name, "unix seconds");
+
 export const positionOf = optional((after): bigint => {
   const position = /^\d{1,19}$/.test(after) ? BigInt(after) : -1n;
   if (position < 0n || position > MAX_POSITION) {

@@ -12,6 +12,7 @@ import {
   NotYetIndexedError,
   STILL_FILLING,
 } from "../projections/past.ts";
+import { lowest } from "../values/bigints.ts";
 import { badInput } from "./errors.ts";
 import { show } from "./input.ts";
 
@@ -133,6 +134,29 @@ export const checkpointOf = async (
   }
   assertCommitted(before.checkpoint, committed);
   return before.checkpoint;
+};
+
+/**
+ * The last checkpoint of a second that was read, `last` at most: between two that were read guided nothing happened.
+ * @throws NotYetIndexedError (wait) while times from before an upgrade are being filled in
+ */
+export const lastOfSecond = async (
+  reads: Reads,
+  unixSeconds: bigint,
+  last: bigint,
+): Promise<bigint> => {
+  const before = await checkpointBefore(reads, unixSeconds);
+  switch (before.kind) {
+    case "found":
+      return lowest(before.checkpoint, last);
+    case "between":
+      return lowest(before.after, last);
+    case "before_log":
+      return before.firstCheckpoint - 1n;
+    case "not_yet":
+      if (before.filling) throw new NotYetIndexedError(STILL_FILLING);
+      return last;
+  }
 };
 
 /**

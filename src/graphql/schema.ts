@@ -11,6 +11,7 @@ import "./labels.ts";
 import "./transaction.ts";
 import "./holder.ts";
 import "./wallet.ts";
+import "./series.ts";
 import {
   buildSchema,
   DangerousChangeType,

@@ -314,6 +314,10 @@ test("every query and subscription of the schema is read, with every field", asy
   expect(account?.balance).toBe(held?.balance);
   const changes = account === null ? [] : await listed(account.history());
   expect(changes.at(-1)?.totalAfter).toBe(held?.balance);
+  const supplies = await book.supply({ coinType, points: 5 });
+  expect(supplies.length).toBeGreaterThan(1);
+  expect(supplies.every(({ totalSupply }) => totalSupply !== null)).toBe(true);
+  expect(await book.holderCounts({ coinType, points: 5 })).toHaveLength(supplies.length);
   for (const follow of [true, false]) {
     for (const events of [
       book.tokenActivity({ coinType, follow }),

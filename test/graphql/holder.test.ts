@@ -109,6 +109,28 @@ test("pages in both orders make up the history, with the same totals", async () 
   }
 });
 
+test("a range of its history has the same totals, whatever its bounds are of", async () => {
+  const { history } = await ask({});
+  const ranged = async (bounds: string) => {
+    const { data, text } = await api.query(`{
+      holder(coinType: "${ACME}", holderId: "7") { history(${bounds}) { ${CHANGE} } }
+    }`);
+    expect(data, text).toBeDefined();
+    return Object(data).holder.history;
+  };
+  const middle = history.slice(1, 4);
+  expect(await ranged(`fromCheckpoint: "15", toCheckpoint: "22"`)).toEqual(middle);
+  expect(await ranged(`fromTimestamp: "1700000015", toTimestamp: "1700000022"`)).toEqual(middle);
+  expect(await ranged(`fromCheckpoint: "11", toTimestamp: "1700000024"`)).toEqual(middle);
+  expect(await ranged(`fromTimestamp: "0", toCheckpoint: "999999"`)).toEqual(history);
+  expect(await ranged(`fromTimestamp: "1900000000"`)).toEqual([]);
+  expect(await ranged(`toCheckpoint: "9"`)).toEqual([]);
+  const { errors } = await api.query(
+    `{ holder(coinType: "${ACME}", holderId: "7") { history(fromCheckpoint: "x") { cursor } } }`,
+  );
+  expect(errors).toMatchObject([{ extensions: { code: "BAD_USER_INPUT" } }]);
+});
+
 test("a malformed holder or cursor is refused", async () => {
   for (const variables of [
     { id: "x" },
