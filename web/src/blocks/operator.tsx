@@ -108,7 +108,12 @@ export const receiverChoices = (receivers: Receivers | undefined): readonly Choi
 /** The service counts no further. */
 const COUNTED = 10_000;
 
+/** Intervals of counting, milliseconds: while something is under way, and while nothing is. */
 const COUNTS_EVERY_MS = 3_000;
+const COUNTS_IDLE_MS = 20_000;
+
+const isBusy = ({ requests, deliveries }: Summary): boolean =>
+  requests.open + deliveries.pending > 0;
 
 /** Figures of the summary above a list; `figure` bounds what it counts. */
 export const Counts = ({
@@ -119,7 +124,10 @@ export const Counts = ({
     figure: (label: string, count: number, about: ReactNode, tone?: Tone) => ReactNode,
   ) => ReactNode;
 }) => {
-  const summary = usePath<Summary>("/operator/summary", { everyMs: COUNTS_EVERY_MS });
+  const summary = usePath<Summary>("/operator/summary", {
+    everyMs: (counts) =>
+      counts !== undefined && isBusy(counts) ? COUNTS_EVERY_MS : COUNTS_IDLE_MS,
+  });
   const { data, error } = summary;
   if (data === undefined) {
     return error === null ? null : (

@@ -1,5 +1,5 @@
 /** Asking the service: GraphQL and its JSON paths, with one kind of error. */
-import { print } from "@0no-co/graphql.web";
+import { type DocumentNode, print } from "@0no-co/graphql.web";
 import { initGraphQLTada, type ResultOf, type TadaDocumentNode } from "gql.tada";
 import { markAnswered, markUnanswered } from "./contact.ts";
 import type { introspection } from "./schema-types.d.ts";
@@ -59,6 +59,8 @@ export class AnswerFormError extends Error {
 export type Asking = {
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Collects the fields of the schema that are asked for. */
+  readonly fields?: Set<string> | undefined;
 };
 
 /** A proxy answers with these when its service is gone; the service's own have a request id. */
@@ -159,8 +161,9 @@ export const ask = async <Data, Variables>(
 export const askList = async <Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
-  { key, signal }: Asking,
+  { key, signal, fields }: Asking,
 ): Promise<{ readonly data: Data; readonly leftOut: readonly string[] }> => {
+  for (const field of fieldsOf(document)) fields?.add(field);
   const response = await send("/graphql", {
     method: "POST",
     headers: { "content-type": "application/json", ...headersOf(key) },
@@ -173,6 +176,16 @@ export const askList = async <Data, Variables>(
   // The service answers by the schema that these types were made from.
   return { data: data as Data, leftOut: leftOutIn(extensions) };
 };
+
+/** Names of the fields at the root of a document. */
+const fieldsOf = ({ definitions }: DocumentNode): readonly string[] =>
+  definitions.flatMap((definition) =>
+    "selectionSet" in definition
+      ? definition.selectionSet.selections.flatMap((part) =>
+          part.kind === "Field" ? [part.name.value] : [],
+        )
+      : [],
+  );
 
 const leftOutIn = (extensions: unknown): readonly string[] => {
   const { quarantined } = record(extensions);

@@ -9,7 +9,7 @@ import type {
 import { mostOf } from "../shown/amount.ts";
 import { momentText } from "../shown/moment.ts";
 import { askPath } from "./ask.ts";
-import type { PipelineStatus } from "./live.ts";
+import { isMoving, type PipelineStatus } from "./live.ts";
 import { again } from "./queries.ts";
 
 /** What parts of the service add to the report, as far as this page shows it. */
@@ -154,15 +154,33 @@ const isReport = (body: unknown): boolean =>
 
 const FAILED_AGAIN_MS = 1_500;
 
-/** `/health`, refreshed every `everyMs`, also in the background: what is seen next must not be old. */
-export const useHealth = (everyMs = 2_000) => {
-  const every = again(everyMs);
+/** Intervals of reading it: while something is behind or stalled, while all is well, and while the stream shows that. */
+const TROUBLED_MS = 5_000;
+const WELL_MS = 10_000;
+const MOVING_MS = 20_000;
+
+/**
+ * `/health`, also in the background: what is seen next must not be old. Rarely while all is well, as the stream then
+ * shows that the service indexes.
+ * @param mostMs longest interval, milliseconds
+ */
+export const useHealth = (mostMs = MOVING_MS) => {
+  const everyMs = (health: Health | undefined) => {
+    if (health?.status === "catching_up" || health?.status === "stalled") return TROUBLED_MS;
+    return health?.status === "ok" && isMoving() ? MOVING_MS : WELL_MS;
+  };
+  const every = ({
+    state,
+  }: {
+    readonly state: { error: Error | null; data: Health | undefined };
+  }) => again(Math.min(mostMs, everyMs(state.data)))({ state });
   return useQuery({
     queryKey: ["path", "/health"],
     queryFn: ({ signal }) =>
       askPath<Health>("/health", { signal, timeoutMs: TIMEOUT_MS, isAnswer: isReport }),
     retry: false,
-    refetchInterval: ({ state }) => (state.error === null ? every({ state }) : FAILED_AGAIN_MS),
+    refetchInterval: ({ state }): number | false =>
+      state.error === null ? every({ state }) : FAILED_AGAIN_MS,
     refetchIntervalInBackground: true,
   });
 };

@@ -2,11 +2,20 @@
 import { print } from "@0no-co/graphql.web";
 import { useQueryClient } from "@tanstack/react-query";
 import { createClient, NetworkError } from "graphql-sse";
-import { createContext, useContext, useEffect, useRef, useState } from "react";
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { graph, isFromService, type ResultOf } from "./ask.ts";
 import { markAnswered, markUnanswered, onReturn, pause } from "./contact.ts";
-import { NOW, NOW_LONG, PAST } from "./queries.ts";
+import { PAST } from "./queries.ts";
+import { type Refresher, refresher } from "./refresh.ts";
 import { useSession } from "./session.ts";
+import { createStore } from "./store.ts";
 
 const subscription = graph(`subscription PipelineStatus {
   indexerStatus {
@@ -25,10 +34,6 @@ export type Live = {
   readonly state: "connecting" | "live" | "lost" | "refused";
 };
 
-/** Shortest interval between refreshes, milliseconds: a page that redraws at every checkpoint cannot be read. */
-const REFRESH_MS = 8_000;
-const REFRESH_LONG_MS = 30_000;
-
 /** Pause before reconnecting a subscription that the service ended, milliseconds. */
 const AGAIN_MS = 2_000;
 
@@ -38,20 +43,26 @@ const NOTHING: Live = { pipelines: null, receivedAtMs: 0, state: "connecting" };
 const SILENT_MS = 20_000;
 
 /**
- * Follows the pipelines while mounted, and invalidates queries about "now" as they move.
+ * Follows the pipelines while mounted, and refreshes queries about "now" as their rows change.
  * @param known a committed checkpoint, decimal: a subscription that does not send it in time is replaced
  */
 export const useFollowing = (known: string | null): Live => {
   const { key } = useSession();
   const [live, setLive] = useState<Live>(NOTHING);
   const cache = useQueryClient();
-  const refreshedMs = useRef(0);
-  const refreshedLongMs = useRef(0);
   const [round, setRound] = useState(0);
+  const refreshing = useRef<Refresher | null>(null);
+  const quiet = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    const own = refresher(cache, isShort);
+    refreshing.current = own;
+    return () => own.stop();
+  }, [cache]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round is a new subscription
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let left = false;
+    const askHealth = () => void cache.invalidateQueries({ queryKey: ["path", "/health"] });
     const become = (state: Live["state"]) => setLive((last) => ({ ...last, state }));
     const client = createClient({
       url: "/graphql",
@@ -61,7 +72,7 @@ export const useFollowing = (known: string | null): Live => {
       retry: async (retries) => {
         become("lost");
         // Perhaps only the subscription ended.
-        void cache.invalidateQueries({ queryKey: ["path", "/health"] });
+        askHealth();
         await pause(Math.min(1_000 * 2 ** retries, 15_000));
       },
     });
@@ -75,13 +86,13 @@ export const useFollowing = (known: string | null): Live => {
           if (!data) return;
           markAnswered();
           setLive({ pipelines: data.indexerStatus, receivedAtMs: Date.now(), state: "live" });
-          // A hidden page needs no refresh.
-          if (document.hidden || Date.now() - refreshedMs.current < REFRESH_MS) return;
-          refreshedMs.current = Date.now();
-          void cache.invalidateQueries({ queryKey: [NOW] });
-          if (Date.now() - refreshedLongMs.current < REFRESH_LONG_MS) return;
-          refreshedLongMs.current = Date.now();
-          void cache.invalidateQueries({ queryKey: [NOW_LONG], predicate: isShort });
+          setNewestTime(data.indexerStatus);
+          const wasMoving = isMoving();
+          heardMs = Date.now();
+          clearTimeout(quiet.current);
+          // A stream that moved and falls silent may be a service that hangs.
+          if (wasMoving) quiet.current = setTimeout(askHealth, MOVING_MS);
+          refreshing.current?.moved(data.indexerStatus);
         },
         error: (error) => become(isRefusal(error) ? "refused" : "lost"),
         // The service ended it, such as after this machine slept: reconnect, unless the key was refused.
@@ -95,6 +106,7 @@ export const useFollowing = (known: string | null): Live => {
     return () => {
       left = true;
       clearTimeout(timer);
+      clearTimeout(quiet.current);
       stop();
       client.dispose();
     };
@@ -145,6 +157,32 @@ const isShort = ({ state: { data } }: { readonly state: { readonly data: unknown
 const isRefusal = (error: unknown): boolean =>
   error instanceof NetworkError &&
   (error.response?.status === 401 || error.response?.status === 403);
+
+/** The stream moves while a message came within this time, milliseconds. */
+const MOVING_MS = 6_000;
+
+let heardMs = Number.NEGATIVE_INFINITY;
+
+/** Whether the stream shows by itself that the service indexes. */
+export const isMoving = (nowMs = Date.now()): boolean => nowMs - heardMs < MOVING_MS;
+
+/** Time of the last checkpoint that all pipelines have committed, unix seconds; null before the first message. */
+const newestTime = createStore<number | null>(null);
+
+const setNewestTime = (pipelines: readonly PipelineStatus[]): void => {
+  const times = pipelines.map(({ checkpointTimestamp }) =>
+    Number(checkpointTimestamp ?? Number.NaN),
+  );
+  const oldest = Math.min(...times);
+  if (Number.isFinite(oldest)) newestTime.set(oldest);
+};
+
+/** The newest time to the minute, unix seconds: what is drawn from it moves once a minute. Null before the first. */
+export const useNewestMinute = (): number | null =>
+  useSyncExternalStore(newestTime.watch, () => {
+    const seconds = newestTime.get();
+    return seconds === null ? null : Math.floor(seconds / 60) * 60;
+  });
 
 export const LiveContext = createContext<Live>(NOTHING);
 

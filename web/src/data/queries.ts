@@ -13,9 +13,10 @@ import {
 import type { TadaDocumentNode } from "gql.tada";
 import { useMemo } from "react";
 import { AskError, type Asking, ask, askPath } from "./ask.ts";
+import { noteAsked } from "./depends.ts";
 import { useSession, useSessionControl } from "./session.ts";
 
-/** First part of the key of every query that is invalidated as the register moves. */
+/** First part of the key of every query that is refreshed as the register changes. */
 export const NOW = "now";
 /** The same for long answers, which are refreshed less often. */
 export const NOW_LONG = "now, long";
@@ -41,7 +42,12 @@ export const useRead = <Data>(
   const { enabled = true, ...rest } = options;
   return useQuery({
     queryKey: [fresh, ...name],
-    queryFn: ({ signal }) => read({ key: session?.key, signal }),
+    queryFn: ({ signal, client, queryKey }) => {
+      const fields = new Set<string>();
+      const query = client.getQueryCache().find({ queryKey });
+      if (query !== undefined) noteAsked(query, fields);
+      return read({ key: session?.key, signal, fields });
+    },
     staleTime: fresh === PAST ? Number.POSITIVE_INFINITY : 0,
     // The register is only read with a key: a view that opens without one shows nothing of it.
     enabled: session !== null && enabled,
@@ -87,14 +93,36 @@ const FAILED_AGAIN_MS = 5_000;
 export const untilAnswered = ({ state: { error } }: Settled): number | false =>
   error === null || isRefused(error) ? false : FAILED_AGAIN_MS;
 
-/** A JSON path, asked with the key if there is one, refreshed while the page is visible: every so many milliseconds, depending on its data. */
+/** Longest interval of refreshing what stays as it is, milliseconds. */
+const IDLE_MS = 30_000;
+
+/** Since when a query's answer is the same. */
+const unchanged = new WeakMap<object, { readonly data: unknown; readonly sinceMs: number }>();
+
+/** Rarer with each answer that is the same: half of the time that it has been, at least `everyMs`. */
+const calmed = (query: { readonly state: { readonly data: unknown } }, everyMs: number): number => {
+  const { data } = query.state;
+  const before = unchanged.get(query);
+  const same =
+    before !== undefined && before.data === data ? before : { data, sinceMs: Date.now() };
+  unchanged.set(query, same);
+  return Math.max(everyMs, Math.min(IDLE_MS, (Date.now() - same.sinceMs) / 2));
+};
+
+/**
+ * A JSON path, asked with the key if there is one, refreshed while the page is visible: every so many milliseconds,
+ * depending on its data, and less often the longer it stays the same.
+ */
 export const usePath = <Answer extends object>(
   path: string,
   {
     everyMs = false,
+    steady = false,
     enabled = true,
   }: {
     readonly everyMs?: number | ((data: Answer | undefined) => number | false) | false;
+    /** Whether it is as often however long it stays the same. */
+    readonly steady?: boolean;
     readonly enabled?: boolean;
   } = {},
 ): UseQueryResult<Answer, Error> => {
@@ -103,9 +131,9 @@ export const usePath = <Answer extends object>(
     queryKey: ["path", path],
     queryFn: ({ signal }) => askPath<Answer>(path, { key: session?.key, signal }),
     enabled,
-    refetchInterval: ({ state }) => {
-      const ms = typeof everyMs === "function" ? everyMs(state.data) : everyMs;
-      return ms === false ? untilAnswered({ state }) : again(ms)({ state });
+    refetchInterval: (query) => {
+      const ms = typeof everyMs === "function" ? everyMs(query.state.data) : everyMs;
+      return ms === false ? untilAnswered(query) : again(steady ? ms : calmed(query, ms))(query);
     },
   });
 };

@@ -43,8 +43,8 @@ export type ServiceState = {
   readonly detail: string | null;
 };
 
-/** An older answer does not describe the present, milliseconds. */
-export const OLD_ANSWER_MS = 20_000;
+/** An older answer does not describe the present, milliseconds: longer than the longest pause between two of them. */
+export const OLD_ANSWER_MS = 35_000;
 /** An older checkpoint is mentioned, milliseconds. */
 export const OLD_CHECKPOINT_MS = 60_000;
 

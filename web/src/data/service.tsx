@@ -26,11 +26,9 @@ const ServiceContext = createContext<Service>({
 
 export const useService = (): Service => useContext(ServiceContext);
 
-const HEALTH_EVERY_MS = 5_000;
-
 /** Watches the service while mounted. */
 export const WatchedService = ({ children }: { readonly children: ReactNode }) => {
-  const { data, dataUpdatedAt, error } = useHealth(HEALTH_EVERY_MS);
+  const { data, dataUpdatedAt, error } = useHealth();
   const live = useFollowing((data && slowestOf(data)?.checkpoint) ?? null);
   const { lostMs } = useContact();
   const now = useNow();

@@ -2,15 +2,16 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { type Asking, ask, askList, graph, type ResultOf } from "./ask.ts";
-import { NOW, useGraph, useRead } from "./queries.ts";
+import { useNewestMinute } from "./live.ts";
+import { NOW_LONG, useGraph, useRead } from "./queries.ts";
 
 const tokensQuery = graph(`query Tokens {
-  tokens(limit: 1000) { coinType name symbol decimals totalSupply firstCheckpoint }
+  tokens(limit: 1000) { coinType name symbol decimals firstCheckpoint }
 }`);
 
 const heldTokenQuery = graph(`query HeldToken($coinType: String!) {
   token(coinType: $coinType, allowStale: true) {
-    coinType name symbol decimals totalSupply firstCheckpoint
+    coinType name symbol decimals firstCheckpoint
   }
 }`);
 
@@ -30,7 +31,7 @@ const readTokens = async (asking: Asking): Promise<{ readonly tokens: readonly T
   return { tokens: all.toSorted((a, b) => (a.coinType < b.coinType ? -1 : 1)) };
 };
 
-export const useTokens = () => useRead(NOW, ["tokens"], readTokens);
+export const useTokens = () => useRead(NOW_LONG, ["tokens"], readTokens);
 
 /** `PLATFORM`, or the end of its coin type without metadata. */
 export const tokenLabel = ({ symbol, coinType }: Pick<Token, "symbol" | "coinType">): string =>
@@ -87,17 +88,15 @@ const firstMovement = graph(`query FirstMovement($coinType: String!) {
   tokenActivity(coinType: $coinType, limit: 1) { checkpointTimestamp }
 }`);
 
-const newest = graph(`query Newest { _meta { checkpointTimestamp } }`);
-
 /**
- * From a token's first movement to the chain's newest checkpoint, unix seconds. `from` is undefined without a movement;
- * `to` is the machine's time until it is known.
+ * From a token's first movement to the minute of the chain's newest checkpoint, unix seconds. `from` is undefined without
+ * a movement; `to` is the machine's time until it is known.
  */
 export const useTokenTime = (
   coinType: string,
 ): { readonly from: number | undefined; readonly to: number } => {
   const first = useGraph(firstMovement, { coinType }, { past: true }).data?.tokenActivity?.[0];
-  const last = useGraph(newest, {}).data?._meta?.checkpointTimestamp;
-  const to = useMemo(() => (last == null ? Math.floor(Date.now() / 1_000) : Number(last)), [last]);
+  const last = useNewestMinute();
+  const to = useMemo(() => last ?? Math.floor(Date.now() / 1_000), [last]);
   return { from: first === undefined ? undefined : Number(first.checkpointTimestamp), to };
 };

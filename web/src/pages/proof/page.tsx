@@ -8,6 +8,7 @@ import { Button } from "../../controls/controls.tsx";
 import type { CheckpointProof } from "../../data/answers.ts";
 import { graph } from "../../data/ask.ts";
 import { useGraph, usePath } from "../../data/queries.ts";
+import { useService } from "../../data/service.tsx";
 import { useChangeAddress } from "../../data/tokens.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
@@ -25,10 +26,11 @@ const newestQuery = graph(`query NewestCheckpoint { _meta { checkpoint firstChec
 const Page = () => {
   const search = useSearch({ strict: false });
   const meta = useGraph(newestQuery, {});
-  const newest = meta.data?._meta?.checkpoint ?? null;
+  const { checkpoint: live } = useService();
+  const read = meta.data?._meta?.checkpoint ?? null;
   // The newest checkpoint when the page was opened: a proof that is being read must not change.
   const [opened, setOpened] = useState<string | null>(null);
-  useEffect(() => setOpened((before) => before ?? newest), [newest]);
+  useEffect(() => setOpened((before) => before ?? read), [read]);
   const checkpoint = search.checkpoint ?? opened;
   return (
     <>
@@ -48,7 +50,7 @@ const Page = () => {
       ) : (
         <>
           <Completeness />
-          <Chosen checkpoint={checkpoint} newest={newest} />
+          <Chosen checkpoint={checkpoint} newest={live ?? read} />
           <Proof checkpoint={checkpoint} />
         </>
       )}

@@ -20,8 +20,10 @@ import { useSamples } from "./rates.ts";
 import { remedyOf } from "./remedies.ts";
 import { Replays } from "./replays.tsx";
 
+const REFRESH_MS = 10_000;
+
 const StatusPage = () => {
-  const health = useHealth();
+  const health = useHealth(REFRESH_MS);
   const live = useLive();
   const { lost } = useService();
   const samples = useSamples(live);
@@ -35,7 +37,7 @@ const StatusPage = () => {
             ? "As last reported"
             : live.state === "live"
               ? "Live: figures move as the service does"
-              : "Refreshed every two seconds; connecting to the live updates"
+              : "Refreshed every few seconds; connecting to the live updates"
         }
       />
       <Answered of={{ ...health, data }} what="The status" lines={8} card>

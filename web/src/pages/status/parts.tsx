@@ -57,7 +57,7 @@ const numberText = (checkpoint: string | null, none = "–"): string =>
 
 const readingQuery = graph(`query Reading { _meta { readFrom completeThrough } }`);
 
-const REFRESH_MS = 30_000;
+const REFRESH_MS = 60_000;
 
 export const SourceCard = ({ health: { reader } }: { readonly health: Health }) => {
   const { old } = useService();

@@ -29,12 +29,15 @@ type Table = Comparison["differences"][number];
 type Row = Table["rows"][number];
 type Column = Row["columns"][number];
 
+/** Intervals of refreshing, milliseconds: while one is under way, and while none is. */
 const REFRESH_MS = 2_000;
+const IDLE_MS = 60_000;
 
 /** Nothing where no pipeline was ever replayed. */
 export const Replays = () => {
   const replays = useRead(NOW, ["replays"], (asking) => ask(replaysQuery, {}, asking), {
-    refetchInterval: again(REFRESH_MS),
+    refetchInterval: ({ state }) =>
+      again(state.data?.replays?.some(isUnderWay) ? REFRESH_MS : IDLE_MS)({ state }),
   });
   if (replays.error === null && !replays.data?.replays?.length) return null;
   return (

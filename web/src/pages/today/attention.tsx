@@ -5,7 +5,7 @@ import { AsOf, Failed } from "../../blocks/answered.tsx";
 import { Figure, type Tone } from "../../blocks/blocks.tsx";
 import type { Summary } from "../../data/answers.ts";
 import { askPath, pathWith } from "../../data/ask.ts";
-import { NOW, ROWS_PER_REQUEST, useRead } from "../../data/queries.ts";
+import { again, NOW, ROWS_PER_REQUEST, useRead } from "../../data/queries.ts";
 import { useService } from "../../data/service.tsx";
 import { useSession } from "../../data/session.ts";
 import { keepToken, keepTokenWith, type Token } from "../../data/tokens.ts";
@@ -103,11 +103,16 @@ const FAILURES = "Failed requests and deliveries";
 
 const pendingText = (error: Error | null): string => (error === null ? "…" : "not answered");
 
+/** A failure need not change the register, which tells of all else. Milliseconds. */
+const SUMMARY_MS = 30_000;
+
 /** @param since unix seconds */
 const Failures = ({ since }: { readonly since: number }) => {
   const { lost } = useService();
   const path = pathWith("/operator/summary", { since: new Date(since * 1_000).toISOString() });
-  const summary = useRead(NOW, ["summary", since], (asking) => askPath<Summary>(path, asking));
+  const summary = useRead(NOW, ["summary", since], (asking) => askPath<Summary>(path, asking), {
+    refetchInterval: again(SUMMARY_MS),
+  });
   const { data, error } = summary;
   const [requests, deliveries, receivers] = [
     data?.requests.failed ?? 0,

@@ -86,6 +86,7 @@ const AHEAD: readonly Passed[] = STATIONS.map((station) => ({
 
 const Followed = ({ id, walked }: { readonly id: string; readonly walked: boolean }) => {
   const query = usePath<Tour>(`/demo/tour/${encodeURIComponent(id)}`, {
+    steady: true,
     everyMs: (tour) => (tour !== undefined && isOver(tour) ? false : POLL_MS),
   });
   const { data } = query;
