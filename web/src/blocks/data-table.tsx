@@ -231,6 +231,8 @@ const useKeptWidths = (
     // Without a row only the headings would be measured.
     if (table.current.querySelector("tbody td") === null) return;
     const heads = [...table.current.querySelectorAll("th")];
+    // Not laid out yet: something above it is loading.
+    if (heads.every((head) => head.offsetWidth === 0)) return;
     setFound({ version, widths: heads.map((head) => head.offsetWidth) });
   });
   return widths;

@@ -93,9 +93,12 @@ export const attemptText = ({ statusCode, error }: Attempt): string =>
 export const boundedText = (count: number, end: number): string =>
   count >= end ? `${countText(end)}+` : countText(count);
 
+/** They change with the settings, and where a delivery fails, which is in the counts. Milliseconds. */
+const RECEIVERS_MS = 60_000;
+
 /** All on the first page of receivers; a deployment has few. */
 export const useReceivers = () =>
-  usePath<Receivers>("/operator/receivers?limit=200", { everyMs: 5_000 });
+  usePath<Receivers>("/operator/receivers?limit=200", { everyMs: RECEIVERS_MS });
 
 export const receiverChoices = (receivers: Receivers | undefined): readonly Choice<string>[] => [
   { value: "", label: "All receivers" },
@@ -110,7 +113,7 @@ const COUNTED = 10_000;
 
 /** Intervals of counting, milliseconds: while something is under way, and while nothing is. */
 const COUNTS_EVERY_MS = 3_000;
-const COUNTS_IDLE_MS = 20_000;
+const COUNTS_IDLE_MS = 30_000;
 
 const isBusy = ({ requests, deliveries }: Summary): boolean =>
   requests.open + deliveries.pending > 0;

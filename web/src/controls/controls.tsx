@@ -120,9 +120,12 @@ export const Download = ({
   path,
   as: fileName,
   title,
+  disabled = false,
   children,
 }: {
   readonly path: string;
+  /** Whether the path is not known yet. */
+  readonly disabled?: boolean;
   /** The file's name, where the service does not give one. */
   readonly as?: string;
   readonly title?: string;
@@ -141,7 +144,7 @@ export const Download = ({
           {fault}
         </span>
       )}
-      <Button title={title} disabled={busy} onClick={() => void run(download)}>
+      <Button title={title} disabled={busy || disabled} onClick={() => void run(download)}>
         <SaveIcon />
         {busy ? "Preparing…" : children}
       </Button>

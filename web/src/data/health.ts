@@ -156,7 +156,7 @@ const FAILED_AGAIN_MS = 1_500;
 
 /** Intervals of reading it: while something is behind or stalled, while all is well, and while the stream shows that. */
 const TROUBLED_MS = 5_000;
-const WELL_MS = 10_000;
+const WELL_MS = 15_000;
 const MOVING_MS = 20_000;
 
 /**

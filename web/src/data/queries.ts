@@ -94,19 +94,19 @@ export const untilAnswered = ({ state: { error } }: Settled): number | false =>
   error === null || isRefused(error) ? false : FAILED_AGAIN_MS;
 
 /** Longest interval of refreshing what stays as it is, milliseconds. */
-const IDLE_MS = 30_000;
+const IDLE_MS = 45_000;
 
 /** Since when a query's answer is the same. */
 const unchanged = new WeakMap<object, { readonly data: unknown; readonly sinceMs: number }>();
 
-/** Rarer with each answer that is the same: half of the time that it has been, at least `everyMs`. */
+/** Rarer with each answer that is the same: as long as it has been, at least `everyMs`. */
 const calmed = (query: { readonly state: { readonly data: unknown } }, everyMs: number): number => {
   const { data } = query.state;
   const before = unchanged.get(query);
   const same =
     before !== undefined && before.data === data ? before : { data, sinceMs: Date.now() };
   unchanged.set(query, same);
-  return Math.max(everyMs, Math.min(IDLE_MS, (Date.now() - same.sinceMs) / 2));
+  return Math.max(everyMs, Math.min(IDLE_MS, Date.now() - same.sinceMs));
 };
 
 /**

@@ -180,7 +180,8 @@ const TokenChoice = () => {
   const tokens = useTokens().data?.tokens ?? [];
   const token = useToken();
   const change = useChangeAddress();
-  if (token === null) return null;
+  // Its room is kept: the menu below must not move.
+  if (token === null) return <div className="h-8" />;
   return (
     <Choose
       label="Token"

@@ -76,7 +76,7 @@ const CapTable = ({ token }: { readonly token: Token }) => {
           </>
         }
       >
-        {data ? <Downloads register={data} label={tokenLabel(token)} /> : null}
+        <Downloads register={data ?? null} label={tokenLabel(token)} />
       </PageHead>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
         <When name="at" label="At" at={at} from={from} to={to} />
@@ -145,10 +145,11 @@ const FORMATS = [
 
 /** Files of the register at the checkpoint in view. */
 const Downloads = ({
-  register: { coinType, checkpoint },
+  register,
   label,
 }: {
-  readonly register: Register;
+  /** Null until it is known: the buttons keep their room. */
+  readonly register: Register | null;
   /** Of the token. */
   readonly label: string;
 }) => (
@@ -160,7 +161,12 @@ const Downloads = ({
       <Download
         key={format}
         title={title}
-        path={pathWith("/exports/cap-table", { coinType, atCheckpoint: checkpoint, format })}
+        disabled={register === null}
+        path={pathWith("/exports/cap-table", {
+          coinType: register?.coinType,
+          atCheckpoint: register?.checkpoint,
+          format,
+        })}
       >
         {name}
       </Download>

@@ -1,5 +1,6 @@
 /** A holder's balance over time, and its movements. */
 import { useCallback, useMemo } from "react";
+import { Loading } from "../../blocks/answered.tsx";
 import { Card } from "../../blocks/blocks.tsx";
 import { changeColumns } from "../../blocks/columns.tsx";
 import { ListCard } from "../../blocks/list.tsx";
@@ -98,7 +99,11 @@ export const BalanceOverTime = ({
   );
   return (
     <>
-      {changes.length === 0 ? null : (
+      {data === undefined && query.error === null ? (
+        <Card title="Balance over time">
+          <Loading lines={9} />
+        </Card>
+      ) : changes.length === 0 ? null : (
         <Card title="Balance over time" about="Tokens and grants of all its wallets">
           <Chart
             label="Balance over time; the table of movements has the numbers"

@@ -72,8 +72,13 @@ const Holder = ({ token }: { readonly token: Token }) => {
             </Button>
           </span>
         ) : null}
-        {row === undefined || register.data == null ? null : (
-          <Download path={statementPath(register.data, row)}>Statement</Download>
+        {register.data !== undefined && row === undefined ? null : (
+          <Download
+            path={row === undefined || !register.data ? "" : statementPath(register.data, row)}
+            disabled={row === undefined}
+          >
+            Statement
+          </Download>
         )}
       </PageHead>
       <div className="mb-4">

@@ -54,6 +54,9 @@ const Roles = ({ token }: { readonly token: Token }) => {
   const administrators = useMemo(() => withRoles(people, ({ bit }) => bit !== 0), [people]);
   const foreign = useMemo(() => withRoles(people, ({ bit }) => bit === 0), [people]);
   const newestFirst = useMemo(() => events?.toReversed() ?? [], [events]);
+  // Only the history tells which roles are of this package.
+  const isSplit = events !== undefined || history.error !== null;
+  const known = isSplit ? roles : { ...roles, data: undefined };
   return (
     <>
       <PageHead title="Roles" about={`Who may administer ${tokenName(token)}, and since when`} />
@@ -66,7 +69,7 @@ const Roles = ({ token }: { readonly token: Token }) => {
           title={wallets == null ? "Administrators" : administratorsText(administrators.length)}
           about="Who may do what at this time, since when"
         >
-          <Answered of={roles} what="The roles" lines={4}>
+          <Answered of={known} what="The roles" lines={4}>
             {() =>
               administrators.length === 0 ? (
                 <Empty title="No administrators">

@@ -37,7 +37,7 @@ const StatusPage = () => {
             ? "As last reported"
             : live.state === "live"
               ? "Live: figures move as the service does"
-              : "Refreshed every few seconds; connecting to the live updates"
+              : "Connecting to the live updates"
         }
       />
       <Answered of={{ ...health, data }} what="The status" lines={8} card>
