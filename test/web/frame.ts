@@ -2,9 +2,10 @@
 import type { Browser, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { createKey } from "../../src/http/keys.ts";
 import { watch } from "./browser.ts";
 import type { Demo } from "./demo.ts";
-import { settled } from "./views.ts";
+import { seriousFaults, settled } from "./views.ts";
 
 const capTable = z.object({
   data: z.object({
@@ -175,6 +176,132 @@ export const frameJourneys = (demo: () => Demo, browser: () => Browser): void =>
       await expect.poll(() => page.title()).toBe(title);
       expect(await page.getByText("could not be read").count(), path).toBe(0);
     }
+    expect(complaints).toEqual([]);
+  });
+
+  test("an operator whose key sees labels labels a holder, sees the label beside its number everywhere, and removes it; other keys see none", async () => {
+    const made = { kind: "operator", label: "names", seesLabels: true } as const;
+    const { secret } = await createKey(demo().database, made);
+    const url = new URL("/cap-table", demo().url);
+    url.searchParams.set("token", token());
+    await using watched = await watch(browser(), url.href, { stranger: true });
+    const { page, complaints } = watched;
+    await page.getByLabel("API key").fill(secret);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const table = page.getByRole("region", { name: "Holders" });
+    await table
+      .getByRole("link", { name: /^Holder / })
+      .first()
+      .click();
+    await page.getByRole("button", { name: /^Label Holder \d+$/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Label", { exact: true }).fill("Northwind Capital");
+    expect(await seriousFaults(page, "light")).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.locator("#content header").getByText("Northwind Capital").waitFor();
+    // Browsers keep titles: what is personal is not in them.
+    expect(await page.title()).not.toContain("Northwind");
+    await page.getByRole("link", { name: "Cap table", exact: true }).click();
+    await table.getByText("Northwind Capital").waitFor();
+
+    await using other = await watch(browser(), url.href);
+    await settled(other.page);
+    await other.page.getByRole("region", { name: "Holders" }).getByRole("link").first().waitFor();
+    expect(await other.page.getByText("Northwind").count()).toBe(0);
+    expect(await other.page.getByRole("button", { name: /^Label / }).count()).toBe(0);
+
+    await table.getByRole("row").filter({ hasText: "Northwind" }).getByRole("link").first().click();
+    await page.getByRole("button", { name: /^Change the label of / }).click();
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: /^Label Holder \d+$/ }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("a print has no menu, all rows, and begins with token, checkpoint, time and root", async () => {
+    const url = new URL("/cap-table", demo().url);
+    url.searchParams.set("token", token());
+    await using watched = await watch(browser(), url.href, { theme: "dark" });
+    const { page, complaints } = watched;
+    await settled(page);
+    const printed = page.evaluate(
+      () => new Promise<void>((resolve) => Object.assign(window, { print: resolve })),
+    );
+    await page.keyboard.press("Control+p");
+    await printed;
+    await page.emulateMedia({ media: "print" });
+    for (const name of ["Checkpoint", "Time", "Root of all rows", "Coin type"]) {
+      await page.getByRole("term").filter({ hasText: name }).first().waitFor();
+    }
+    const head = page.locator("#content header dl");
+    expect(await head.textContent()).toMatch(/[0-9a-f]{64}/);
+    expect(await page.locator("#menu").isVisible()).toBe(false);
+    const body = page.locator("body");
+    const colour = (name: string) =>
+      body.evaluate((one, of) => getComputedStyle(one).getPropertyValue(of), name);
+    expect(await colour("color")).toBe("rgb(0, 0, 0)");
+    const title = await page.getByRole("heading", { name: /^\d+ rows$/ }).textContent();
+    const drawn = page.getByRole("region", { name: "Holders" }).locator("tbody tr");
+    expect(await drawn.count()).toBe(Number(title?.split(" ")[0]));
+    expect(complaints).toEqual([]);
+  });
+
+  test("one search, by keyboard alone, leads from a number, a date, an address, a digest, a token and a name to its view", async () => {
+    const url = new URL("/cap-table", demo().url);
+    url.searchParams.set("token", token());
+    await using watched = await watch(browser(), url.href);
+    const { page, complaints } = watched;
+    await settled(page);
+    const address = await page
+      .getByRole("region", { name: "Holders" })
+      .locator('[title^="0x"]')
+      .first()
+      .getAttribute("title");
+    const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10);
+    const field = page.getByRole("combobox", { name: "Search" });
+    const option = (name: string | RegExp) => page.getByRole("option", { name });
+    const find = async (text: string, key = "Control+k") => {
+      await page.keyboard.press(key);
+      await field.waitFor();
+      await page.keyboard.type(text);
+    };
+    await find("Holder 12");
+    await option(/^Holder 12/).waitFor();
+    expect(await seriousFaults(page, "light")).toEqual([]);
+    expect(await field.getAttribute("aria-activedescendant")).toBe(
+      await option(/^Holder 12/).getAttribute("id"),
+    );
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/holder\/12\?/);
+    await page.getByRole("heading", { name: "Holder 12", level: 1 }).waitFor();
+
+    await find("300", "/");
+    await page.getByRole("group", { name: "Holders" }).waitFor();
+    await page.getByRole("group", { name: "Checkpoints" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/proof\?.*checkpoint=%22300%22/);
+
+    for (const [text, leads] of [
+      [address ?? "", new RegExp(`/holder/${address}`)],
+      [day, new RegExp(`/cap-table\\?.*at=%22${Date.parse(`${day}T23:59:59Z`) / 1_000}%22`)],
+      ["4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T", /\/transaction\/4Nd1mBQ/],
+      ["BIRCH", /token=[^&]*birch/],
+      ["deliver", /\/deliveries/],
+    ] as const) {
+      await find(text);
+      await page.getByRole("option").first().waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(leads);
+    }
+    // The last finds are offered again in this tab, and forgotten with the session.
+    await page.keyboard.press("Control+k");
+    const recent = page.getByRole("group", { name: "Recent" });
+    expect(await recent.getByRole("option").first().textContent()).toMatch(/^Deliveries/);
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain("recent");
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Sign out" }).click();
+    expect(await page.evaluate(() => sessionStorage.getItem("holderbook.recent"))).toBe(null);
     expect(complaints).toEqual([]);
   });
 };

@@ -34,7 +34,7 @@ export const tableJourneys = (demo: () => Demo, browser: () => Browser): void =>
       .getByRole("region", { name: "Holders" })
       .getByRole("link", { name: /^Holder/ });
     const holder = ((await named.first().textContent()) ?? "").replace("Holder ", "");
-    await page.getByLabel("Search").fill(holder);
+    await page.getByRole("searchbox", { name: "Search" }).fill(holder);
     await page.waitForURL(/find=/);
     await expect.poll(async () => (await rowsOf(page)).length).toBe(1);
     const shared = page.url();

@@ -1,9 +1,32 @@
-/** Holders and wallets by name: a number or an address, linked to its page. */
+/** Holders and wallets by name: a number or an address, linked to its page, and beside it the label that it was given. */
 import { Link } from "@tanstack/react-router";
-import { keepMoment } from "../data/tokens.ts";
+import { type Subject, useLabels } from "../data/labels.ts";
+import { keepMoment, useToken } from "../data/tokens.ts";
 import { WalletId } from "./columns.tsx";
 
-/** `Holder 7`, linked to the holder at the moment in view. */
+/** The label of a holder, wallet, role or treasury; nothing without one, and for keys that see none. */
+export const LabelText = ({
+  coinType,
+  of: subject,
+}: {
+  /** The token in view by default. */
+  readonly coinType?: string;
+  readonly of: Subject;
+}) => {
+  const token = useToken();
+  const text = useLabels(coinType ?? token?.coinType ?? "").labelOf(subject)?.text;
+  if (text == null) return null;
+  return (
+    <span
+      className="inline-block max-w-64 min-w-0 align-bottom max-md:max-w-24 overflow-hidden text-ellipsis text-muted"
+      title={text}
+    >
+      {text}
+    </span>
+  );
+};
+
+/** `Holder 7`, linked to the holder at the moment in view, and its label. */
 export const HolderName = ({
   coinType,
   holderId,
@@ -14,24 +37,35 @@ export const HolderName = ({
   readonly link?: boolean;
 }) => {
   const name = `Holder ${holderId}`;
-  if (!link) return <span className="whitespace-nowrap">{name}</span>;
   return (
-    <Link
-      to="/holder/$holder"
-      params={{ holder: holderId }}
-      search={(now) => ({ ...keepMoment(now), token: coinType })}
-      className="whitespace-nowrap hover:text-accent hover:underline"
-    >
-      {name}
-    </Link>
+    <span className="inline-flex max-w-full min-w-0 items-baseline gap-1.5 whitespace-nowrap">
+      {link ? (
+        <Link
+          to="/holder/$holder"
+          params={{ holder: holderId }}
+          search={(now) => ({ ...keepMoment(now), token: coinType })}
+          className="hover:text-accent hover:underline"
+        >
+          {name}
+        </Link>
+      ) : (
+        name
+      )}
+      <LabelText coinType={coinType} of={{ kind: "HOLDER", holderId }} />
+    </span>
   );
 };
 
-/** A wallet by its address. @param to the page that it leads to */
+/** A wallet by its address, and its label. @param to the page that it leads to */
 export const WalletName = ({
   address,
   to = "holder",
 }: {
   readonly address: string;
   readonly to?: "holder" | "movements";
-}) => <WalletId address={address} to={to} />;
+}) => (
+  <span className="inline-flex max-w-full min-w-0 items-baseline gap-1.5 whitespace-nowrap">
+    <WalletId address={address} to={to} />
+    <LabelText of={{ kind: "WALLET", address }} />
+  </span>
+);

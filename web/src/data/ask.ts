@@ -215,10 +215,12 @@ export const askPath = async <Answer extends object>(
     key,
     signal,
     body,
+    method = body === undefined ? "GET" : "POST",
     timeoutMs,
     isAnswer = () => false,
   }: Asking & {
     readonly body?: object | undefined;
+    readonly method?: "GET" | "POST" | "PUT" | "DELETE";
     readonly timeoutMs?: number;
     /** Whether the body of a refusal is an answer all the same. */
     readonly isAnswer?: (body: unknown) => boolean;
@@ -226,9 +228,9 @@ export const askPath = async <Answer extends object>(
 ): Promise<Answer> => {
   const init: RequestInit =
     body === undefined
-      ? { headers: headersOf(key), signal: withTimeout(signal, timeoutMs) }
+      ? { method, headers: headersOf(key), signal: withTimeout(signal, timeoutMs) }
       : {
-          method: "POST",
+          method,
           headers: { "content-type": "application/json", ...headersOf(key) },
           body: JSON.stringify(body),
           // No timeout: what changes something may take long.

@@ -17,6 +17,7 @@ const SERVED_BY: Readonly<Record<string, readonly string[]>> = {
   _meta: [],
   completeness: [],
   replays: [],
+  labels: [],
 };
 
 /** In place of a pipeline: for how long nothing was refreshed. */

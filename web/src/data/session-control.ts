@@ -6,6 +6,7 @@ import { AskError, askPath } from "./ask.ts";
 import { forgetSession, keepSession, keptSession, STAY_HOURS } from "./kept-session.ts";
 import { firstLentKey, forgetLent, lentKeyOf } from "./lent.ts";
 import { isRefused } from "./queries.ts";
+import { forgetRecent } from "./recent.ts";
 import type { KeyKind, Session, SessionControl } from "./session.ts";
 
 /** @throws AskError for a refused key, or one of an interface that this page does not show */
@@ -85,6 +86,7 @@ export const useOpening = (isDemo: boolean | undefined): Opening => {
       setEnded(why);
       forgetLent();
       forgetSession();
+      forgetRecent();
       setSession(null);
       // No answer outlives the key that it was read with.
       cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "settings" });

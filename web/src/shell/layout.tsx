@@ -14,6 +14,7 @@ import { countText } from "../shown/amount.ts";
 import { CloseIcon, MenuIcon, MoonIcon, SunIcon } from "../shown/icons.tsx";
 import { clockText } from "../shown/moment.ts";
 import mark from "./mark.svg";
+import { SearchField, useSearchDialog } from "./search/search.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { useTheme } from "./theme.ts";
 
@@ -33,6 +34,13 @@ const TRANSFER_AGENT = [
   { to: "/requests", label: "Requests" },
   { to: "/deliveries", label: "Deliveries" },
 ] as const;
+
+const ALL_PAGES = [
+  ...REGISTER,
+  ...TRUST,
+  ...TRANSFER_AGENT,
+  { to: "/check", label: "Check a file" },
+];
 
 export const Layout = () => {
   const { session } = useSessionControl();
@@ -67,6 +75,7 @@ const OpenFrame = () => (
 
 const Frame = () => {
   const [open, setOpen] = useState(false);
+  const search = useSearchDialog(ALL_PAGES);
   useRest();
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes where another page opens
@@ -97,16 +106,21 @@ const Frame = () => {
           {open ? <CloseIcon /> : <MenuIcon />}
         </Button>
         <Brand />
-        <div className="ml-auto min-w-0">
+        <div className="ml-auto flex min-w-0 items-center">
+          <SearchField short onOpen={search.show} />
           <Freshness short />
         </div>
       </header>
+      {search.shown}
       <div
         id="menu"
         className={`border-line bg-surface max-md:border-b md:sticky md:top-0 md:flex md:h-dvh md:flex-col md:border-r print:hidden ${open ? "" : "max-md:hidden"}`}
       >
         <div className="px-4 pt-4 pb-3 max-md:hidden">
           <Brand />
+        </div>
+        <div className="px-3 pb-2 max-md:hidden">
+          <SearchField onOpen={search.show} />
         </div>
         <div className="px-3 max-md:pt-3">
           <TokenChoice />

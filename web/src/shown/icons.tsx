@@ -54,6 +54,7 @@ export const PrintIcon = icon(
 export const SearchIcon = icon(
   <path d="M11.200 7a4.200 4.200 0 1 1-8.400 0 4.200 4.200 0 0 1 8.400 0zM10 10l3.500 3.500" />,
 );
+export const EditIcon = icon(<path d="M10.500 3 13 5.500 5.500 13H3v-2.500zM9 4.500 11.500 7" />);
 export const WarnIcon = icon(<path d="M8 2 14.500 13.500h-13zM8 6.500v3m0 2.200v.1" />);
 export const CalendarIcon = icon(
   <>

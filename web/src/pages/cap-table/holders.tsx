@@ -5,6 +5,8 @@ import { shareOf } from "../../../../client/cap-rows.ts";
 import { Badge, Empty } from "../../blocks/blocks.tsx";
 import { amountColumn, type Unit } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { LabelText } from "../../blocks/names.tsx";
+import type { Subject } from "../../data/labels.ts";
 import { keepMoment, type Token, tokenLabel } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, rowLabel } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
@@ -50,6 +52,11 @@ export const Holders = ({
   );
 };
 
+const subjectOf = (row: Row): Subject =>
+  row.holderId === null
+    ? { kind: "WALLET", address: rowId(row) }
+    : { kind: "HOLDER", holderId: row.holderId };
+
 const columnsOf = (unit: Unit, issued: bigint): readonly Column<Row>[] => {
   const part = { sorted: true, isPart: true, wideOnly: true } as const;
   return [
@@ -66,6 +73,7 @@ const columnsOf = (unit: Unit, issued: bigint): readonly Column<Row>[] => {
           >
             {rowLabel(rowId(row), row.holderId)}
           </Link>
+          <LabelText of={subjectOf(row)} />
           {row.holderId === null ? <Badge tone="warn">no holder</Badge> : null}
           {row.wallets.some(({ isFrozen }) => isFrozen) ? <Badge tone="bad">frozen</Badge> : null}
         </span>

@@ -3,11 +3,14 @@ import { useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { Answered, OfToken } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
-import { amountColumn, WalletId } from "../../blocks/columns.tsx";
+import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
+import { EditLabel } from "../../blocks/label-editor.tsx";
+import { LabelText, WalletName } from "../../blocks/names.tsx";
 import { Button, Download } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import { pathWith } from "../../data/ask.ts";
+import type { Subject } from "../../data/labels.ts";
 import { useMomentMs } from "../../data/moment.ts";
 import { useService } from "../../data/service.tsx";
 import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
@@ -47,6 +50,9 @@ const Holder = ({ token }: { readonly token: Token }) => {
       ? `Holder ${row.holderId}`
       : `Wallet ${shortened(holder)}`
     : `Holder ${holder}`;
+  const holderId = isWallet ? (row?.holderId ?? null) : holder;
+  const subject: Subject =
+    holderId === null ? { kind: "WALLET", address: holder } : { kind: "HOLDER", holderId };
   const timeMs = register.data?.timeMs ?? to * 1_000;
   const untilMs = at === undefined ? undefined : timeMs;
   return (
@@ -56,7 +62,7 @@ const Holder = ({ token }: { readonly token: Token }) => {
         checkpoint={register.data?.checkpoint}
         about={
           <>
-            in {tokenName(token)}
+            <Labelled token={token} of={subject} name={title} /> in {tokenName(token)}
             {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
             {atMs === undefined ? null : <Moment at={atMs} />}
           </>
@@ -117,6 +123,22 @@ const Holder = ({ token }: { readonly token: Token }) => {
   );
 };
 
+/** The label of what the view shows, and its editor. */
+const Labelled = ({
+  token: { coinType },
+  of,
+  name,
+}: {
+  readonly token: Token;
+  readonly of: Subject;
+  readonly name: string;
+}) => (
+  <span className="inline-flex max-w-full items-center gap-1 align-bottom font-medium [&>span]:text-ink">
+    <LabelText coinType={coinType} of={of} />
+    <EditLabel coinType={coinType} of={of} name={name} />
+  </span>
+);
+
 /** A file that proves the row against the register's root. */
 const statementPath = ({ coinType, checkpoint }: Register, row: Row): string =>
   pathWith("/exports/statement", {
@@ -167,7 +189,7 @@ const Wallets = ({ register, row }: { readonly register: Register; readonly row:
     rows={row.wallets}
     keyOf={({ address }) => address}
     columns={[
-      { header: "Wallet", cell: ({ address }) => <WalletId address={address} to="movements" /> },
+      { header: "Wallet", cell: ({ address }) => <WalletName address={address} to="movements" /> },
       {
         header: "State",
         cell: ({ isFrozen }) =>
