@@ -16,6 +16,7 @@ export const PAGE_PATHS = [
   "/roles",
   "/proof",
   "/check",
+  "/transaction/:digest",
   "/requests",
   "/requests/:id",
   "/deliveries",

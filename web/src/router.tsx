@@ -114,6 +114,10 @@ const routeTree = root.addChildren([
     load: () => import("./pages/proof/page.tsx"),
   }),
   page({
+    path: "/transaction/$digest",
+    load: () => import("./pages/transaction/page.tsx"),
+  }),
+  page({
     path: "/check",
     about: { open: true },
     load: () => import("./pages/check/page.tsx"),
