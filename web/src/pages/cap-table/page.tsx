@@ -78,7 +78,7 @@ const CapTable = ({ token }: { readonly token: Token }) => {
       >
         <Downloads register={data ?? null} label={tokenLabel(token)} />
       </PageHead>
-      <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
+      <div className="mb-4 flex flex-col items-start gap-3">
         <When name="at" label="At" at={at} from={from} to={to} />
         <Views />
       </div>
