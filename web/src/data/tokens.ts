@@ -6,12 +6,12 @@ import { useNewestMinute } from "./live.ts";
 import { NOW_LONG, useGraph, useRead } from "./queries.ts";
 
 const tokensQuery = graph(`query Tokens {
-  tokens(limit: 1000) { coinType name symbol decimals firstCheckpoint }
+  tokens(limit: 1000) { coinType name symbol decimals totalSupply firstCheckpoint }
 }`);
 
 const heldTokenQuery = graph(`query HeldToken($coinType: String!) {
   token(coinType: $coinType, allowStale: true) {
-    coinType name symbol decimals firstCheckpoint
+    coinType name symbol decimals totalSupply firstCheckpoint
   }
 }`);
 
