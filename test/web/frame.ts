@@ -210,7 +210,7 @@ export const frameJourneys = (demo: () => Demo, browser: () => Browser): void =>
     expect(await other.page.getByText("Northwind").count()).toBe(0);
     expect(await other.page.getByRole("button", { name: /^Label / }).count()).toBe(0);
 
-    await table.getByRole("row").filter({ hasText: "Northwind" }).getByRole("link").first().click();
+    await page.goBack();
     await page.getByRole("button", { name: /^Change the label of / }).click();
     await dialog.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("button", { name: /^Label Holder \d+$/ }).waitFor();
