@@ -12,13 +12,16 @@ import {
   retrying,
   send,
 } from "./asking.ts";
+import { filterArguments } from "./event-filters.ts";
 import { isPlain } from "./forms.ts";
 import {
+  type ActivityWithHolders,
   type At,
-  type BalanceChange,
   type Book,
   type CapTable,
   type CapTableRow,
+  type ChangeWithHolder,
+  type EventFilters,
   exactMembers,
   type Grant,
   type Hold,
@@ -33,7 +36,6 @@ import {
   type SeriesOf,
   type StateRange,
   type Token,
-  type TokenActivity,
   type TokenObject,
   type Wallet,
   type WalletToken,
@@ -455,21 +457,31 @@ export const createBook = ({
 
   const events = <Row, Cursor>(
     field: string,
-    selection: string,
+    selected: string,
     {
       cursorOf,
       beginning,
-    }: { readonly cursorOf: (row: Row) => string; readonly beginning: string },
+      holders: ofHolders = "",
+      typesOf = "[String!]",
+    }: {
+      readonly cursorOf: (row: Row) => string;
+      readonly beginning: string;
+      /** Fields that are read when holders are asked for. */
+      readonly holders?: string;
+      /** GraphQL type of the argument `types`. */
+      readonly typesOf?: string;
+    },
   ) =>
     async function* each({
       coinType,
       coinTypes,
-      owner,
       after,
       follow = true,
       signal,
       onHold,
-    }: Which<Cursor> & { readonly owner?: string | undefined }): AsyncGenerator<Row> {
+      holders = false,
+      ...filters
+    }: Which<Cursor> & EventFilters & { readonly holders?: boolean }): AsyncGenerator<Row> {
       const isOne = coinType !== undefined;
       if (!isOne && !follow) {
         throw new BookError("a list is of one coinType; several, or all, can be followed", {
@@ -479,8 +491,15 @@ export const createBook = ({
       const args: Arguments = {
         coinType: ["String!", coinType],
         coinTypes: ["[String!]", coinTypes],
-        owner: ["String", owner],
+        owner: ["String", filters.owner],
+        ...filterArguments(filters, typesOf, follow),
       };
+      const selection = holders ? `${selected} ${ofHolders}` : selected;
+      if (filters.order === "DESC") {
+        const first = after === undefined ? undefined : String(after);
+        yield* paged(field, args, selection, { cursorOf, signal, first });
+        return;
+      }
       const place = after === undefined ? beginning : String(after);
       if (!follow) {
         yield* paged(field, args, selection, { cursorOf, signal, first: place });
@@ -587,11 +606,16 @@ export const createBook = ({
         "checkpoint until line cursor",
         { cursorOf: ({ cursor }) => cursor, ...asking },
       ),
-    tokenActivity: events<TokenActivity, bigint>("tokenActivity", ACTIVITY, byPosition),
+    tokenActivity: events<ActivityWithHolders, bigint>("tokenActivity", ACTIVITY, {
+      ...byPosition,
+      holders: "fromHolderId toHolderId",
+    }),
     holderEvents: events<HolderEvent, bigint>("holderEvents", HOLDER_EVENT, byPosition),
     roleEvents: events<RoleEvent, bigint>("roleEvents", ROLE_EVENT, byPosition),
-    balanceChanges: events<BalanceChange, string>("balanceChanges", CHANGE, {
+    balanceChanges: events<ChangeWithHolder, string>("balanceChanges", CHANGE, {
       cursorOf: ({ cursor }) => cursor,
+      holders: "holderId",
+      typesOf: "[BalanceChangeCause!]",
       beginning: "0:0x0:TOKENS",
     }),
     statusChanges: ({ signal } = {}) => {

@@ -7,6 +7,7 @@ export { createBook } from "./book.ts";
 export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.ts";
 export { inTokens } from "./in-tokens.ts";
 export type {
+  ActivityWithHolders,
   At,
   BackfillProgress,
   Balance,
@@ -14,7 +15,9 @@ export type {
   Book,
   CapTable,
   CapTableRow,
+  ChangeWithHolder,
   CountedToken,
+  EventFilters,
   Grant,
   GuidedProgress,
   Hold,
@@ -23,6 +26,7 @@ export type {
   HolderCountPoint,
   HolderEvent,
   HolderRecord,
+  Listed,
   Meta,
   PipelineStatus,
   QuarantinedCoin,
@@ -39,6 +43,7 @@ export type {
   Wallet,
   WalletRole,
   WalletToken,
+  WithHolders,
 } from "./register.ts";
 export { correctedBeside } from "./root-corrections.ts";
 export {

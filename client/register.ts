@@ -500,6 +500,38 @@ export type Which<Cursor> = CallOptions & {
       }
   );
 
+/** Filters of a list of events; all apply together. They need `follow: false`. */
+export type EventFilters = {
+  readonly owner?: string | undefined;
+  /** Events of the wallets that this holder had when they happened. */
+  readonly holderId?: bigint | undefined;
+  readonly types?: readonly string[] | undefined;
+  /** From this checkpoint, or this second, on. */
+  readonly from?: At | undefined;
+  /** Up to this checkpoint, or this second, included. */
+  readonly to?: At | undefined;
+  /** Default: `ASC`, the oldest first. */
+  readonly order?: "ASC" | "DESC" | undefined;
+};
+
+/** A list of one coin, with filters. */
+export type Listed<Cursor, Filters = EventFilters> = CallOptions &
+  Filters & {
+    readonly coinType: string;
+    readonly follow: false;
+    readonly after?: Cursor | undefined;
+    readonly coinTypes?: undefined;
+    readonly onHold?: undefined;
+  };
+
+/** Also shows the holder of each wallet at the event; null without one. */
+export type WithHolders = { readonly holders: true };
+export type ActivityWithHolders = TokenActivity & {
+  readonly fromHolderId: bigint | null;
+  readonly toHolderId: bigint | null;
+};
+export type ChangeWithHolder = BalanceChange & { readonly holderId: bigint | null };
+
 export type Book = {
   /**
    * Any query of the schema; decimal texts of known fields become `bigint`.
@@ -552,11 +584,20 @@ export type Book = {
       readonly checkpoint: bigint;
     },
   ): AsyncIterable<StateRange>;
-  tokenActivity(which: Which<bigint>): AsyncIterable<TokenActivity>;
-  holderEvents(which: Which<bigint>): AsyncIterable<HolderEvent>;
-  roleEvents(which: Which<bigint>): AsyncIterable<RoleEvent>;
+  tokenActivity(
+    which: (Which<bigint> | Listed<bigint>) & WithHolders,
+  ): AsyncIterable<ActivityWithHolders>;
+  tokenActivity(which: Which<bigint> | Listed<bigint>): AsyncIterable<TokenActivity>;
+  holderEvents(which: Which<bigint> | Listed<bigint>): AsyncIterable<HolderEvent>;
+  roleEvents(
+    which: Which<bigint> | Listed<bigint, Omit<EventFilters, "holderId" | "types">>,
+  ): AsyncIterable<RoleEvent>;
   balanceChanges(
-    which: Which<string> & { readonly owner?: string | undefined },
+    which: ((Which<string> & { readonly owner?: string | undefined }) | Listed<string>) &
+      WithHolders,
+  ): AsyncIterable<ChangeWithHolder>;
+  balanceChanges(
+    which: (Which<string> & { readonly owner?: string | undefined }) | Listed<string>,
   ): AsyncIterable<BalanceChange>;
   /** The whole list, now and after each change. */
   statusChanges(asking?: CallOptions): AsyncIterable<readonly PipelineStatus[]>;
@@ -579,6 +620,7 @@ const DECIMAL = new Set([
   "delayUntilFirstReleaseMs",
   "firstCheckpoint",
   "followPosition",
+  "fromHolderId",
   "granted",
   "groupId",
   "historyCheckpoint",
@@ -599,6 +641,7 @@ const DECIMAL = new Set([
   "through",
   "timelockBalance",
   "timestamp",
+  "toHolderId",
   "tokens",
   "tokensTransferred",
   "totalAfter",

@@ -1,6 +1,7 @@
 /** Every movement of a balance: `balanceChanges`. */
 import {
   balanceChanges,
+  CAUSES,
   type ChangePlace,
   followPlace,
   grantChangesTable,
@@ -9,9 +10,23 @@ import {
 } from "../projections/balance-changes.ts";
 import { endStatements, grownBeyond } from "../projections/beyond.ts";
 import { balanceChangesAcross, changesEnd } from "../projections/changes-across.ts";
+import type { WalletPlace } from "../projections/event-holders.ts";
+import type { WalletPeriod } from "../projections/event-range.ts";
 import { FOR_BALANCES } from "../projections/needed.ts";
+import { transactionAt } from "../projections/position.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
+import {
+  holderCost,
+  holderIdArgument,
+  isInTime,
+  neededFor,
+  rangeArguments,
+  rangeOf,
+  selectionOf,
+  walletsOf,
+} from "./event-filters.ts";
+import { holderField, showsHolders, type WithHolders, withHolders } from "./event-holder.ts";
 import {
   checkpointField,
   checkpointTimestampField,
@@ -25,8 +40,9 @@ import {
   limitArgument,
   limitOf,
   listCost,
+  optionalOwnerOf,
   ownerArgument,
-  ownerOf,
+  typesIn,
 } from "./input.ts";
 import type { EventFilter } from "./streams/catch-up.ts";
 import { continued, eventIn, followArguments, followLog } from "./streams/subscription.ts";
@@ -68,7 +84,15 @@ const cursorAcross = (place: ChangePlace): string =>
   place.coinType === undefined ? cursorOf(place) : `${cursorOf(place)}:${place.coinType}`;
 
 /** A movement; a followed one has the place that its subscription gave it. */
-type Shown = Row & { readonly cursor?: string | undefined };
+type Shown = Row & WithHolders & { readonly cursor?: string | undefined };
+
+/** The wallet after all events of the transaction. */
+const placeOfWallet = ({ owner, position }: Row): WalletPlace => ({
+  address: owner,
+  position: transactionAt(position).end - 1n,
+});
+
+const typesOf = typesIn(CAUSES);
 
 export const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
   description:
@@ -83,6 +107,7 @@ export const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement
     txDigest: t.exposeString("txDigest", { description: "Digest of the transaction, base58." }),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     owner: t.exposeString("owner", { description: "Wallet whose balance changed." }),
+    holderId: t.string(holderField<Row>("Holder of owner after this transaction", placeOfWallet)),
     part: t.expose("part", { type: BalancePart, description: "The part that changed." }),
     cause: t.expose("cause", { type: BalanceChangeCause, description: "Why it changed." }),
     change: t.exposeString("change", {
@@ -100,9 +125,20 @@ export const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement
   }),
 });
 
+const isLong = ({ holderId }: { readonly holderId?: string | null | undefined }): boolean =>
+  holderId != null;
+
+/** A movement counts for who has the wallet at the end of its transaction. */
+const overTransactions = ({ address, begins, ends }: WalletPeriod): WalletPeriod => ({
+  address,
+  begins: transactionAt(begins).from,
+  ends: transactionAt(ends).from,
+});
+
 builder.queryField("balanceChanges", (t) =>
   t.field({
     type: [BalanceChange],
+    cursorOf,
     nullable: true,
     description:
       "Every movement of the balances of a coin type, or of one owner: one row per transaction, owner and part, " +
@@ -116,19 +152,40 @@ builder.queryField("balanceChanges", (t) =>
       }),
       limit: t.arg.int(limitArgument),
       order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),
+      holderId: t.arg.string(holderIdArgument),
+      types: t.arg({ type: [BalanceChangeCause], description: "Movements with these causes." }),
+      ...rangeArguments,
       allowStale: t.arg.boolean(staleArgument),
     },
-    complexity: listCost,
-    reads: { pipelines: () => FOR_BALANCES },
-    resolve: async (_root, args, { reads, coinType }) => {
+    complexity: (args) => {
+      const cost = listCost(args);
+      return { ...cost, field: cost.field + holderCost(args) };
+    },
+    reads: {
+      pipelines: (args) => neededFor(FOR_BALANCES, args),
+      several: (args) => args.holderId != null || isInTime(args),
+      long: isLong,
+    },
+    resolve: async (_root, args, { reads, longReads, coinType }, info) => {
       const page = {
-        owner: args.owner == null ? undefined : ownerOf(args.owner),
         after: placeInOne(changeCursorOf(args.after)),
         limit: limitOf(args.limit),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
+        types: typesOf(args.types),
       };
+      const asked = { range: rangeOf(args), wallets: walletsOf(args) };
       const coin = await coinType(args.coinType);
-      return balanceChanges(reads.ofCoin(coin, args), { ...page, coinType: coin });
+      const on = (isLong(args) ? longReads() : reads).ofCoin(coin, args);
+      const { begins, ends, wallets } = await selectionOf(on, coin, asked, info);
+      const rows = await balanceChanges(on, {
+        ...page,
+        coinType: coin,
+        begins,
+        ends,
+        wallets: wallets?.map(overTransactions),
+      });
+      const placesOf = (row: Row) => [placeOfWallet(row)];
+      return showsHolders(info) ? withHolders(rows, coin, { options: args, placesOf }) : rows;
     },
   }),
 );
@@ -199,6 +256,7 @@ const placeInOne = (place: ChangePlace | undefined): ChangePlace | undefined => 
   if (place?.coinType === undefined) return place;
   throw badInput(
     "after is the cursor of a subscription to several coin types; give one of this coin type",
+    { argument: "after", reason: "CONFLICTS_WITH", conflictsWith: "coinType" },
   );
 };
 
@@ -215,9 +273,12 @@ builder.subscriptionField("balanceChanges", (t) =>
     },
     subscribe: (_root, args, context) => {
       const { coinType, coinTypes } = args;
-      const owner = args.owner == null ? undefined : ownerOf(args.owner);
+      const owner = optionalOwnerOf(args.owner);
       if (owner !== undefined && coinType == null && coinTypes == null) {
-        throw badInput("give coinType or coinTypes together with owner");
+        throw badInput("give coinType or coinTypes together with owner", {
+          argument: "coinType",
+          reason: "MISSING",
+        });
       }
       const from = continued(context, args.after, changeCursorOf);
       return followChanges(context, {

@@ -166,7 +166,12 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
       },
       resolve: async ({ totals, root2 }, { version }) => {
         const root = version === 2 ? await root2() : (version ?? 1) === 1 && (await totals()).root;
-        if (!root) throw badInput("version must be 1 or 2");
+        if (!root) {
+          throw badInput("version must be 1 or 2", {
+            argument: "version",
+            reason: "UNKNOWN_VALUE",
+          });
+        }
         return root;
       },
     }),

@@ -36,9 +36,30 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** Values of `extensions.reason`, for the argument named by `extensions.argument`. */
+export const INPUT_REASONS = [
+  /** It does not have the form of its kind: no address, number, cursor or type. */
+  "MALFORMED",
+  /** Too small, too large, too long or too many. */
+  "OUT_OF_RANGE",
+  /** Not one of the possible values. */
+  "UNKNOWN_VALUE",
+  /** Another argument rules it out; `extensions.conflictsWith` names it. */
+  "CONFLICTS_WITH",
+  /** It is needed beside another one. */
+  "MISSING",
+] as const;
+
+/** What is wrong with which argument. */
+export type WrongArgument = {
+  readonly argument: string;
+  readonly reason: (typeof INPUT_REASONS)[number];
+  readonly conflictsWith?: string;
+};
+
 /** An invalid request; the message says what is valid. */
-export const badInput = (message: string): GraphQLError =>
-  new GraphQLError(message, { extensions: { code: "BAD_USER_INPUT" } });
+export const badInput = (message: string, wrong?: WrongArgument): GraphQLError =>
+  new GraphQLError(message, { extensions: { code: "BAD_USER_INPUT", ...wrong } });
 
 /** As `badInput`, for a request that is refused before any of it runs: HTTP 400 if the caller accepts that. */
 export const badRequest = (message: string): GraphQLError =>
@@ -164,7 +185,7 @@ const publicError = (
   if (cause instanceof BeforeLogError) return as("BAD_USER_INPUT", cause.message);
   if (cause instanceof HttpError) return as(codeOfStatus(cause.statusCode), cause.message);
   if (cause instanceof GraphQLError && !isOurFault(cause, error)) {
-    return as(ownCode(cause) ?? "BAD_USER_INPUT", cause.message);
+    return as(ownCode(cause) ?? "BAD_USER_INPUT", cause.message, wrongArgument(cause));
   }
   unforeseen(cause, error.path);
   if (isStatementTimeout(cause)) {
@@ -181,6 +202,12 @@ export const rootCause = (error: GraphQLError): unknown => {
     cause = cause.originalError;
   }
   return cause;
+};
+
+const wrongArgument = ({ extensions }: GraphQLError) => {
+  const { argument, reason, conflictsWith } = extensions ?? {};
+  if (argument === undefined) return {};
+  return { argument, reason, ...(conflictsWith !== undefined && { conflictsWith }) };
 };
 
 const ownCode = ({ extensions }: Pick<GraphQLError, "extensions">): ErrorCode | undefined =>

@@ -13,6 +13,7 @@ import SchemaBuilder, {
   type InputShapeFromFields,
   type PothosOutputFieldConfig,
   type SchemaTypes,
+  type ShapeFromTypeParam,
   type TypeParam,
 } from "@pothos/core";
 import type { GraphQLField, GraphQLFieldResolver } from "graphql";
@@ -58,6 +59,9 @@ export const declaredReads = ({
 const isFieldReads = (value: unknown): value is FieldReads =>
   typeof value === "object" && value !== null && "pipelines" in value;
 
+/** A row of a list. */
+type RowOf<Value> = Value extends readonly (infer Row)[] ? Row : never;
+
 declare global {
   export namespace PothosSchemaTypes {
     interface Plugins<Types extends SchemaTypes> {
@@ -82,6 +86,8 @@ declare global {
       ResolveReturnShape,
     > {
       reads: FieldReads<InputShapeFromFields<Args>>;
+      /** The place of a row of a list, as its argument `after` takes it: the list becomes a connection, too. */
+      cursorOf?: (row: RowOf<ShapeFromTypeParam<Types, Type, false>>) => string | bigint;
     }
   }
 }
@@ -89,11 +95,13 @@ declare global {
 class FieldReadsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>) {
     const { reads, complexity } = config.pothosOptions;
+    const cursorOf: unknown =
+      "cursorOf" in config.pothosOptions ? config.pothosOptions.cursorOf : undefined;
     const costsMore = config.kind === "Object" && ownCost(complexity) > 1;
     if (reads === undefined && (config.kind === "Query" || costsMore)) {
       throw new UndeclaredReadsError(config.parentType, config.name);
     }
-    return { ...config, extensions: { ...config.extensions, reads } };
+    return { ...config, extensions: { ...config.extensions, reads, cursorOf } };
   }
 
   override wrapResolve(

@@ -47,11 +47,24 @@ export const staleArgument = {
     "While the coin is in quarantine, answer with the rows before it instead of the error QUARANTINED.",
 } as const;
 
+/** Order of lists along the chain. */
+export const SortOrder = builder.enumType("SortOrder", {
+  description: "Order along the chain.",
+  values: {
+    ASC: { description: "Oldest first." },
+    DESC: { description: "Newest first." },
+  },
+});
+
 export const logArguments = builder.args((t) => ({
   coinType: t.string(coinTypeArgument),
   sinceTimestamp: t.string(sinceArgument),
   limit: t.int(limitArgument),
-  after: t.string({ description: "Position of the last event seen: only later ones." }),
+  after: t.string({
+    description:
+      "Position of the last event seen: only events after it in the chosen order (later ones with ASC, earlier ones with DESC).",
+  }),
+  order: t.field({ type: SortOrder, defaultValue: "ASC", description: "Default: oldest first." }),
   allowStale: t.boolean(staleArgument),
 }));
 
@@ -73,12 +86,3 @@ export const pastArguments = builder.args((t) => ({
       "committed or, while the coin is in quarantine, as of the one before, instead of the error QUARANTINED.",
   }),
 }));
-
-/** Order of lists along the chain. */
-export const SortOrder = builder.enumType("SortOrder", {
-  description: "Order along the chain.",
-  values: {
-    ASC: { description: "Oldest first." },
-    DESC: { description: "Newest first." },
-  },
-});

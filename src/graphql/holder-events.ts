@@ -1,6 +1,7 @@
 /** Changes of the holder register: `holderEvents`. */
 
 import {
+  HOLDER_EVENT_TYPES,
   HOLDER_EVENTS_ACROSS,
   holderEvents,
   holderEventsAcross,
@@ -10,13 +11,21 @@ import {
 import { FOR_HOLDERS } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import {
+  holderCost,
+  isInTime,
+  rangeArguments,
+  rangeOf,
+  selectionOf,
+  walletsOf,
+} from "./event-filters.ts";
+import {
   checkpointTimestampField,
   checkpointTimestampMsField,
   eventIdField,
   logArguments,
   positionField,
 } from "./fields.ts";
-import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
+import { limitOf, listCost, ownerArgument, positionOf, sinceOf, typesIn } from "./input.ts";
 import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
@@ -56,24 +65,57 @@ export const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
   }),
 });
 
+const typesOf = typesIn(HOLDER_EVENT_TYPES);
+
+const isLong = ({ holderId }: { readonly holderId?: string | null | undefined }): boolean =>
+  holderId != null;
+
 builder.queryField("holderEvents", (t) =>
   t.field({
     type: [HolderEvent],
+    cursorOf: ({ position }) => position,
     nullable: true,
     description:
-      "Changes of the holder register, oldest first. sinceTimestamp includes the events of its own second, " +
+      "Changes of the holder register, oldest first unless order says otherwise. sinceTimestamp includes the events of its own second, " +
       "so a page may repeat events; with after it never does. If both are given, both apply.",
-    args: logArguments,
-    complexity: listCost,
-    reads: { pipelines: () => FOR_HOLDERS },
-    resolve: async (_root, args, { reads, coinType }) => {
+    args: {
+      ...logArguments,
+      owner: t.arg.string({
+        required: false,
+        description: `Events of this wallet. ${ownerArgument.description}`,
+      }),
+      holderId: t.arg.string({
+        description:
+          "Events of this holder (its number, decimal), and those of its wallets while it had them. With owner: of that wallet alone.",
+      }),
+      types: t.arg.stringList({ description: "Events of these types, as in eventType." }),
+      ...rangeArguments,
+    },
+    complexity: (args) => {
+      const cost = listCost(args);
+      return { ...cost, field: cost.field + holderCost(args) };
+    },
+    reads: {
+      pipelines: () => FOR_HOLDERS,
+      several: (args) => args.holderId != null || isInTime(args),
+      long: isLong,
+    },
+    resolve: async (_root, args, { reads, longReads, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
+        order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
+        types: typesOf(args.types),
       };
+      const asked = { range: rangeOf(args), wallets: walletsOf(args) };
       const coin = await coinType(args.coinType);
-      return holderEvents(reads.ofCoin(coin, args), { ...page, coinType: coin });
+      const on = (isLong(args) ? longReads() : reads).ofCoin(coin, args);
+      const selection = await selectionOf(on, coin, asked);
+      const { holderId, owner } = asked.wallets;
+      const holder =
+        holderId === undefined ? {} : { holder: { holderId, isOneWallet: owner !== undefined } };
+      return holderEvents(on, { ...page, ...selection, ...holder, coinType: coin });
     },
   }),
 );

@@ -223,7 +223,10 @@ builder.queryField("pipelineDigest", (t) =>
       const found = pipelines.find((pipeline) => pipeline.name === name);
       if (found === undefined) {
         const known = pipelines.map((pipeline) => pipeline.name).join(", ");
-        throw badInput(`pipeline must be one of ${known}; it is ${show(name)}`);
+        throw badInput(`pipeline must be one of ${known}; it is ${show(name)}`, {
+          argument: "pipeline",
+          reason: "UNKNOWN_VALUE",
+        });
       }
       const asOf = asOfIn({ atCheckpoint });
       const at = asOf?.kind === "checkpoint" ? asOf.checkpoint : 0n;

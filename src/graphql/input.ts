@@ -4,12 +4,11 @@ import type { ChangePlace } from "../projections/balance-changes.ts";
 import type { Whose } from "../projections/cap-tables.ts";
 import { type HistoryPlace, ROW_KINDS } from "../projections/holder-history.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
-import { ACTIVITY_TYPES, type ActivityType } from "../projections/token-activity.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../values/move-type.ts";
-import { badInput } from "./errors.ts";
+import { badInput, type WrongArgument } from "./errors.ts";
 
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1000;
+export const DEFAULT_LIMIT = 100;
+export const MAX_LIMIT = 1000;
 
 /** Skipped rows are read, too; beyond it page with `after`, which costs nothing. */
 export const MAX_OFFSET = 1_000_000;
@@ -22,6 +21,12 @@ const MAX_BALANCE_DIGITS = 39;
 
 /** Digits of a holder's number and of a grant's time. */
 const MAX_U64_DIGITS = 20;
+
+const NOT_A = (argument: string): WrongArgument => ({ argument, reason: "MALFORMED" });
+const OUT_OF = (argument: string): WrongArgument => ({ argument, reason: "OUT_OF_RANGE" });
+
+/** The argument of a name such as "the owner in after". */
+const argumentIn = (name: string): string => name.split(" ").at(-1) ?? name;
 
 /** The parser of an argument that may be left out. */
 const optional =
@@ -61,7 +66,7 @@ export const listCost = ({ limit }: { readonly limit?: number | null | undefined
 export const limitOf = (limit: number | null | undefined): number => {
   const rows = limit ?? DEFAULT_LIMIT;
   if (rows < 1 || rows > MAX_LIMIT) {
-    throw badInput(`limit must be from 1 to ${MAX_LIMIT}; it is ${rows}`);
+    throw badInput(`limit must be from 1 to ${MAX_LIMIT}; it is ${rows}`, OUT_OF("limit"));
   }
   return rows;
 };
@@ -71,18 +76,32 @@ export const offsetOf = (offset: number | null | undefined): number => {
   if (rows < 0 || rows > MAX_OFFSET) {
     throw badInput(
       `offset must be from 0 to ${MAX_OFFSET}; it is ${rows}. Page with "after", the position of the last row seen, instead`,
+      OUT_OF("offset"),
     );
   }
   return rows;
 };
 
-export const activityTypeOf = optional((type): ActivityType => {
-  const found = ACTIVITY_TYPES.find((one) => one === type);
-  if (found === undefined) {
-    throw badInput(`activityType must be one of ${ACTIVITY_TYPES.join(", ")}; it is ${show(type)}`);
-  }
-  return found;
-});
+/**
+ * The parser of `types`, or of another list of names.
+ * @throws BAD_USER_INPUT for none, and for a name that is none of `all`
+ */
+export const typesIn =
+  <Type extends string>(all: readonly Type[], argument = "types") =>
+  (types: readonly string[] | null | undefined): readonly Type[] | undefined => {
+    if (types === null || types === undefined) return undefined;
+    if (types.length === 0) {
+      throw badInput(`${argument} must be at least one of ${all.join(", ")}`, OUT_OF(argument));
+    }
+    return [...new Set(types)].map((type) => {
+      const found = all.find((one) => one === type);
+      if (found !== undefined) return found;
+      throw badInput(`${argument} must be one of ${all.join(", ")}; it is ${show(type)}`, {
+        argument,
+        reason: "UNKNOWN_VALUE",
+      });
+    });
+  };
 
 export const digestOf = (digest: string): string => {
   if (/^[0-9A-Za-z]{1,64}$/.test(digest)) return digest;
@@ -95,10 +114,24 @@ export const digestOf = (digest: string): string => {
 export const ownerOf = (owner: string): string => addressIn(owner, "owner");
 export const addressOf = (address: string): string => addressIn(address, "address");
 
+export const optionalOwnerOf = optional(ownerOf);
+
+/** A holder's number. */
+export const holderIdOf = optional((holderId): bigint => {
+  if (!/^\d+$/.test(holderId) || holderId.length > MAX_U64_DIGITS) {
+    throw badInput(
+      `holderId must be a holder's number, such as "7"; it is ${show(holderId)}`,
+      NOT_A("holderId"),
+    );
+  }
+  return BigInt(holderId);
+});
+
 export const sinceOf = optional((since): bigint => {
   if (!/^\d{1,15}$/.test(since)) {
     throw badInput(
       `sinceTimestamp must be unix seconds, such as "1700000000"; it is ${show(since)}`,
+      NOT_A("sinceTimestamp"),
     );
   }
   return BigInt(since);
@@ -123,6 +156,7 @@ export const positionOf = optional((after): bigint => {
   if (position < 0n || position > MAX_POSITION) {
     throw badInput(
       `after must be the position of a row, such as "184220931000020003"; it is ${show(after)}`,
+      NOT_A("after"),
     );
   }
   return position;
@@ -142,6 +176,7 @@ export const holderCursorOf = optional(
     if (!/^\d+$/.test(balance) || balance.length > MAX_BALANCE_DIGITS || rest.length > 0) {
       throw badInput(
         `after must be "<balance>:<owner>" of the last holder seen, such as "2500000:0x2a"; it is ${show(after)}`,
+        NOT_A("after"),
       );
     }
     return { balance: BigInt(balance), owner: addressIn(owner, "the owner in after") };
@@ -155,6 +190,7 @@ export const changeCursorOf = optional((after): ChangePlace => {
   if (!/^\d{1,19}$/.test(position) || BigInt(position) > MAX_POSITION || !isPart) {
     throw badInput(
       `after must be the cursor of a row, such as "184220931000020000:0x2a:TOKENS"; it is ${show(after)}`,
+      NOT_A("after"),
     );
   }
   const place: ChangePlace = {
@@ -193,6 +229,7 @@ export const capCursorOf = optional((after): CapPlace => {
   if (!/^\d+$/.test(digits) || digits.length > MAX_BALANCE_DIGITS || !isRow || rest.length > 0) {
     throw badInput(
       `after must be the cursor of a row, such as "2500000:7" or "2500000:0x2a"; it is ${show(after)}`,
+      NOT_A("after"),
     );
   }
   const balance = BigInt(digits);
@@ -207,6 +244,7 @@ export const whoseOf = (holder: string): Whose => {
   if (holder.startsWith("0x")) return { owner: addressIn(holder, "holder") };
   throw badInput(
     `holder must be a holder's number, such as "7", or a wallet's address, such as "0x2a"; it is ${show(holder)}`,
+    NOT_A("holder"),
   );
 };
 
@@ -218,7 +256,9 @@ export const coinTypeIn = (text: string, name: string): string => {
   try {
     return canonicalType(text);
   } catch (error) {
-    if (error instanceof MoveTypeError) throw badInput(`${name} is ${error.message}`);
+    if (error instanceof MoveTypeError) {
+      throw badInput(`${name} is ${error.message}`, NOT_A(argumentIn(name)));
+    }
     throw error;
   }
 };
@@ -232,6 +272,7 @@ export const grantCursorOf = optional((after): GrantPlace => {
   if (!/^\d+$/.test(time) || time.length > MAX_U64_DIGITS || rest.length > 0) {
     throw badInput(
       `after must be "<commencementTimestampMs>:<objectId>" of the last grant seen, such as "1700000000000:0x2a"; it is ${show(after)}`,
+      NOT_A("after"),
     );
   }
   return {
@@ -242,7 +283,10 @@ export const grantCursorOf = optional((after): GrantPlace => {
 
 const addressIn = (text: string, name: string): string => {
   if (!/^0x[0-9a-f]{1,64}$/i.test(text)) {
-    throw badInput(`${name} must be an address, 0x and 1 to 64 hex digits; it is ${show(text)}`);
+    throw badInput(
+      `${name} must be an address, 0x and 1 to 64 hex digits; it is ${show(text)}`,
+      NOT_A(argumentIn(name)),
+    );
   }
   return canonicalAddress(text);
 };

@@ -45,21 +45,32 @@ export const isByTime = ({ atTimestamp, allowStale }: PastArguments): boolean =>
 /** @throws BAD_USER_INPUT when both are given, or one is no decimal number */
 export const asOfIn = ({ atCheckpoint, atTimestamp }: PastArguments): AsOf | undefined => {
   const [checkpoint, unixSeconds] = [
-    numberIn(atCheckpoint, "atCheckpoint must be a checkpoint"),
-    numberIn(atTimestamp, "atTimestamp must be unix seconds"),
+    numberIn(atCheckpoint, "atCheckpoint", "a checkpoint"),
+    numberIn(atTimestamp, "atTimestamp", "unix seconds"),
   ];
   if (checkpoint !== undefined && unixSeconds !== undefined) {
-    throw badInput("give atCheckpoint or atTimestamp, not both");
+    throw badInput("give atCheckpoint or atTimestamp, not both", {
+      argument: "atCheckpoint",
+      reason: "CONFLICTS_WITH",
+      conflictsWith: "atTimestamp",
+    });
   }
   if (checkpoint !== undefined) return { kind: "checkpoint", checkpoint };
   return unixSeconds === undefined ? undefined : { kind: "second", unixSeconds };
 };
 
-const numberIn = (text: string | null | undefined, must: string): bigint | undefined => {
+const numberIn = (
+  text: string | null | undefined,
+  argument: string,
+  kind: string,
+): bigint | undefined => {
   if (text === null || text === undefined) return undefined;
   const number = decimalIn(text);
   if (number !== undefined) return number;
-  throw badInput(`${must}, decimal, such as "1700000000"; it is ${show(text)}`);
+  throw badInput(
+    `${argument} must be ${kind}, decimal, such as "1700000000"; it is ${show(text)}`,
+    { argument, reason: "MALFORMED" },
+  );
 };
 
 const decimalIn = (text: string): bigint | undefined =>
@@ -73,7 +84,7 @@ export const minCheckpointIn = ({ minCheckpoint }: MinCheckpointArgument): bigin
 
 /** @throws BAD_USER_INPUT when it is no checkpoint */
 export const assertMinCheckpoint = ({ minCheckpoint }: MinCheckpointArgument): void => {
-  numberIn(minCheckpoint, "minCheckpoint must be a checkpoint");
+  numberIn(minCheckpoint, "minCheckpoint", "a checkpoint");
 };
 
 /**

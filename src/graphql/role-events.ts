@@ -9,6 +9,7 @@ import {
   roleEventsTable,
 } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
+import { isInTime, positionsOf, rangeArguments, rangeOf } from "./event-filters.ts";
 import {
   checkpointTimestampField,
   checkpointTimestampMsField,
@@ -16,7 +17,7 @@ import {
   logArguments,
   positionField,
 } from "./fields.ts";
-import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
+import { limitOf, listCost, optionalOwnerOf, ownerArgument, positionOf, sinceOf } from "./input.ts";
 import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
@@ -41,19 +42,32 @@ export const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
 builder.queryField("roleEvents", (t) =>
   t.field({
     type: [RoleEvent],
+    cursorOf: ({ position }) => position,
     nullable: true,
-    description: "Grants and revocations, oldest first; the arguments are those of holderEvents.",
-    args: logArguments,
+    description:
+      "Grants and revocations, oldest first unless order says otherwise; the arguments are those of holderEvents.",
+    args: {
+      ...logArguments,
+      owner: t.arg.string({
+        required: false,
+        description: `Events of this wallet. ${ownerArgument.description}`,
+      }),
+      ...rangeArguments,
+    },
     complexity: listCost,
-    reads: { pipelines: () => FOR_ROLES },
+    reads: { pipelines: () => FOR_ROLES, several: isInTime },
     resolve: async (_root, args, { reads, packages, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
+        order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
+        owner: optionalOwnerOf(args.owner),
       };
+      const range = rangeOf(args);
       const of = { coinType: await coinType(args.coinType), packages: await packages() };
-      return roleEvents(reads.ofCoin(of.coinType, args), { ...page, ...of });
+      const on = reads.ofCoin(of.coinType, args);
+      return roleEvents(on, { ...page, ...(await positionsOf(on, range)), ...of });
     },
   }),
 );

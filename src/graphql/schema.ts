@@ -22,6 +22,7 @@ import {
 } from "graphql";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { builder } from "./builder.ts";
+import { withConnections } from "./connections.ts";
 
 // A pipeline's queries are in the files of their names: `tokenActivity` in token-activity.ts.
 const kebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -31,7 +32,7 @@ await Promise.all(
   ),
 );
 
-export const schema = builder.toSchema();
+export const schema = withConnections(builder.toSchema());
 
 /** The schema as text, sorted, so that a change shows as a change of few lines. */
 export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -43,7 +43,10 @@ const placeIn = (kind: StateKind, after: string | null | undefined) => {
   if (after == null) return undefined;
   const place = after.split("|");
   if (!isPlace(kind, place)) {
-    throw badInput(`after must be the cursor of a row of this kind; it is ${show(after)}`);
+    throw badInput(`after must be the cursor of a row of this kind; it is ${show(after)}`, {
+      argument: "after",
+      reason: "MALFORMED",
+    });
   }
   return place;
 };

@@ -1,15 +1,28 @@
 /** The log of token movements: `tokenActivity`. */
 
+import type { WalletPlace } from "../projections/event-holders.ts";
 import { FOR_ACTIVITY } from "../projections/needed.ts";
 import {
   ACTIVITY_ACROSS,
   ACTIVITY_TYPES,
+  type ActivityType,
   type TokenActivity as Row,
   tokenActivity,
   tokenActivityAcross,
   tokenActivityTable,
 } from "../projections/token-activity.ts";
 import { builder } from "./builder.ts";
+import {
+  holderCost,
+  holderIdArgument,
+  isInTime,
+  neededFor,
+  rangeArguments,
+  rangeOf,
+  selectionOf,
+  walletsOf,
+} from "./event-filters.ts";
+import { holderField, showsHolders, type WithHolders, withHolders } from "./event-holder.ts";
 import {
   checkpointField,
   checkpointTimestampField,
@@ -20,14 +33,15 @@ import {
   staleArgument,
 } from "./fields.ts";
 import {
-  activityTypeOf,
   coinTypeArgument,
   limitArgument,
   limitOf,
   listCost,
   MAX_OFFSET,
   offsetOf,
+  ownerArgument,
   positionOf,
+  typesIn,
 } from "./input.ts";
 import { eventIn, followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
@@ -35,18 +49,33 @@ import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
 
-/** Finding rows of a rare type may take reading the whole log of a coin type. */
-const OF_TYPE_COST = 1_000;
-
 /** Larger offsets take longer than a page does. */
 const SHORT_OFFSET = 1_000;
 
 const isLong = (args: {
   readonly offset?: number | null | undefined;
-  readonly activityType?: string | null | undefined;
-}): boolean => (args.offset ?? 0) > SHORT_OFFSET || args.activityType != null;
+  readonly holderId?: string | null | undefined;
+}): boolean => (args.offset ?? 0) > SHORT_OFFSET || args.holderId != null;
 
-export const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
+const [typesOf, typeOf] = [typesIn(ACTIVITY_TYPES), typesIn(ACTIVITY_TYPES, "activityType")];
+
+/** Of one type, of some, of those that both name; undefined: of all. */
+const typesAmong = (
+  one: string | null | undefined,
+  some: readonly string[] | null | undefined,
+): readonly ActivityType[] | undefined => {
+  const [only, types] = [typeOf(one == null ? one : [one]), typesOf(some)];
+  return only === undefined ? types : only.filter((type) => types?.includes(type) ?? true);
+};
+
+/** A wallet at a movement; null without one. */
+const placeOf = (address: string | null, { position }: Row): WalletPlace | null =>
+  address === null ? null : { address, position };
+
+const placesOf = (row: Row): readonly WalletPlace[] =>
+  [row.fromAddress, row.toAddress].flatMap((address) => placeOf(address, row) ?? []);
+
+export const TokenActivity = builder.objectRef<Row & WithHolders>("TokenActivity").implement({
   description: "One movement of tokens, as the contract emitted it. Written once, never changed.",
   fields: (t) => ({
     activityType: t.exposeString("activityType", {
@@ -77,6 +106,14 @@ export const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
       nullable: true,
       description: "Wallet the tokens reached; null for a burn.",
     }),
+    fromHolderId: t.string(
+      holderField<Row>("Holder of fromAddress at this event", (row) =>
+        placeOf(row.fromAddress, row),
+      ),
+    ),
+    toHolderId: t.string(
+      holderField<Row>("Holder of toAddress at this event", (row) => placeOf(row.toAddress, row)),
+    ),
     signer: t.exposeString("signer", { description: "Address that signed the transaction." }),
     tokenObjectId: t.exposeString("tokenObjectId", {
       description: "SharedToken object the event names.",
@@ -87,6 +124,7 @@ export const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
 builder.queryField("tokenActivity", (t) =>
   t.field({
     type: [TokenActivity],
+    cursorOf: ({ position }) => position,
     nullable: true,
     description:
       "The chronological log of a coin type. Page through a long one with after rather than offset: " +
@@ -106,27 +144,41 @@ builder.queryField("tokenActivity", (t) =>
       activityType: t.arg.string({
         description: `Movements of one type: ${ACTIVITY_TYPES.join(", ")}. All types by default.`,
       }),
+      types: t.arg.stringList({ description: "Movements of these types, as in activityType." }),
+      owner: t.arg.string({
+        required: false,
+        description: `Movements from or to this wallet. ${ownerArgument.description}`,
+      }),
+      holderId: t.arg.string(holderIdArgument),
+      ...rangeArguments,
       allowStale: t.arg.boolean(staleArgument),
     },
-    complexity: ({ limit, offset, activityType }) => ({
+    complexity: ({ limit, offset, holderId }) => ({
       ...listCost({ limit }),
       field:
         1 +
         Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST) +
-        (activityType == null ? 0 : OF_TYPE_COST),
+        holderCost({ holderId }),
     }),
-    reads: { pipelines: () => FOR_ACTIVITY, long: isLong },
-    resolve: async (_root, args, { reads, longReads, coinType }) => {
+    reads: {
+      pipelines: (args) => neededFor(FOR_ACTIVITY, args),
+      several: (args) => args.holderId != null || isInTime(args),
+      long: isLong,
+    },
+    resolve: async (_root, args, { reads, longReads, coinType }, info) => {
       const page = {
         limit: limitOf(args.limit),
         offset: offsetOf(args.offset),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
         after: positionOf(args.after),
-        activityType: activityTypeOf(args.activityType),
+        types: typesAmong(args.activityType, args.types),
       };
+      const asked = { range: rangeOf(args), wallets: walletsOf(args) };
       const coin = await coinType(args.coinType);
-      const on = isLong(args) ? longReads() : reads;
-      return tokenActivity(on.ofCoin(coin, args), { ...page, coinType: coin });
+      const on = (isLong(args) ? longReads() : reads).ofCoin(coin, args);
+      const selection = await selectionOf(on, coin, asked, info);
+      const rows = await tokenActivity(on, { ...page, ...selection, coinType: coin });
+      return showsHolders(info) ? withHolders(rows, coin, { options: args, placesOf }) : rows;
     },
   }),
 );

@@ -24,6 +24,7 @@ const TokenHolder = builder.objectRef<Row>("TokenHolder").implement({
 builder.queryField("tokenHolders", (t) =>
   t.field({
     type: [TokenHolder],
+    cursorOf: ({ balance, owner }) => `${balance}:${owner}`,
     nullable: true,
     description:
       "Owners by balance, largest first, equal ones by address. Owners with a zero balance are left out.",

@@ -34,6 +34,7 @@ const TokenObject = builder.objectRef<Row>("TokenObject").implement({
 builder.queryField("tokenObjects", (t) =>
   t.field({
     type: [TokenObject],
+    cursorOf: ({ objectId }) => objectId,
     nullable: true,
     description:
       "The live SharedToken objects of one owner, by object id; objectCount counts them.",

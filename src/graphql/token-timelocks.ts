@@ -61,6 +61,7 @@ export const TokenTimelock = builder
 builder.queryField("tokenTimelocks", (t) =>
   t.field({
     type: [TokenTimelock],
+    cursorOf: ({ commencementTimestampMs, objectId }) => `${commencementTimestampMs}:${objectId}`,
     nullable: true,
     description:
       "Live grants of a coin type, or of one owner, earliest commencement first, equal ones by object id. " +

@@ -94,6 +94,7 @@ const listed = (
 builder.queryField("tokens", (t) =>
   t.field({
     type: [Token],
+    cursorOf: ({ coinType }) => coinType,
     nullable: true,
     description:
       "The tokens seen on the ledger, by coin type. Those that shared_token_objects, timelock_objects or holder_lifecycle " +

@@ -1,9 +1,10 @@
 /** Append-only log of holder register events. Current holders and groups are in memberships.ts. */
 import { getTableName, sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { texts } from "../database/column-arrays.ts";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Db } from "../database/connect.ts";
-import { type Reads, read } from "../database/readers.ts";
+import { type Parameter, type Reads, read } from "../database/readers.ts";
 import {
   type AcrossRange,
   acrossStatements,
@@ -12,20 +13,33 @@ import {
   readWithin,
 } from "./across-coins.ts";
 import type { BatchWrite } from "./batch-write.ts";
-import { appendEvents, type EventRange, rangeStatements, readRange } from "./chain-time.ts";
+import {
+  appendEvents,
+  type EventRange,
+  OWN_PARAMETERS,
+  rangeStatements,
+  readRange,
+} from "./chain-time.ts";
+import { type Order, periodArrays, periodsFrom, type WalletPeriod } from "./event-range.ts";
 import { type MembershipRange, membershipRanges } from "./memberships.ts";
 import { placeOf } from "./position.ts";
 import { progressTables } from "./progress-tables.ts";
 import { keepRanges } from "./ranges.ts";
 
-export type HolderEventType =
-  | "holder_added"
-  | "holder_removed"
-  | "holder_address_added"
-  | "holder_address_removed"
-  | "address_joined_group"
-  | "address_left_group"
-  | "address_frozen";
+/** Events of a holder without a wallet. */
+const OF_HOLDERS = ["holder_added", "holder_removed"] as const;
+
+/** Events of one wallet. */
+const OF_WALLETS = [
+  "holder_address_added",
+  "holder_address_removed",
+  "address_joined_group",
+  "address_left_group",
+  "address_frozen",
+] as const;
+
+export const HOLDER_EVENT_TYPES = [...OF_HOLDERS, ...OF_WALLETS] as const;
+export type HolderEventType = (typeof HOLDER_EVENT_TYPES)[number];
 
 export const holderEventsTable = pgTable(
   "holder_events",
@@ -58,8 +72,14 @@ export const holderEventsTable = pgTable(
     index("holder_events_of_member")
       .on(t.coinType, t.address, t.position)
       .where(sql`holder_id is not null and address is not null`),
-    // Whether a holder ever existed.
-    index("holder_events_of_holder").on(t.coinType, t.holderId).where(sql`holder_id is not null`),
+    // A holder's wallets over time, and whether it ever existed.
+    index("holder_events_of_holder_type")
+      .on(t.coinType, t.holderId, t.eventType, t.position)
+      .where(sql`holder_id is not null`),
+    index("holder_events_of_address_type")
+      .on(t.coinType, t.address, t.eventType, t.position)
+      .where(sql`address is not null`),
+    index("holder_events_of_type").on(t.coinType, t.eventType, t.position),
     // A wallet's newest group.
     index("holder_events_of_group")
       .on(t.coinType, t.address, t.position)
@@ -95,7 +115,41 @@ const COLUMNS = `
   position, event_type as "eventType", tx_digest as "txDigest", holder_id as "holderId", address,
   group_id as "groupId", is_frozen as "isFrozen", timestamp_ms as "timestampMs"`;
 
-const EVENTS = rangeStatements(holderEventsTable, COLUMNS);
+const TYPES = `unnest($${OWN_PARAMETERS + 1}::text[]) as given (type)`;
+
+const HOLDER = `$${OWN_PARAMETERS + 2}::numeric`;
+
+/** The event that ends a wallet's period is of the same holder, or of the next one. */
+const FOUND = {
+  ofTypes: [{ each: TYPES, columns: ["coin_type", "event_type"], values: ["$1", "given.type"] }],
+  ofWallets: [
+    {
+      each: `${periodsFrom(OWN_PARAMETERS + 3)}, ${TYPES}`,
+      columns: ["coin_type", "address", "event_type"],
+      values: ["$1", "wallet.address", "given.type"],
+      within: (low: string, high: string) => ({
+        low: `greatest(${low}, wallet.begins - 1)`,
+        high: `least(${high}, wallet.ends)`,
+      }),
+      // Postgres uses a partial index for its own condition alone.
+      and: `and address is not null and (${HOLDER} is null or holder_id is null or holder_id = ${HOLDER})`,
+    },
+    {
+      each: `unnest($${OWN_PARAMETERS + 6}::text[]) as given (type)`,
+      columns: ["coin_type", "holder_id", "event_type"],
+      values: ["$1", HOLDER, "given.type"],
+      and: "and holder_id is not null",
+    },
+  ],
+} as const;
+
+const statementsIn = (order: Order) => ({
+  whole: rangeStatements(holderEventsTable, COLUMNS, order),
+  ofTypes: rangeStatements(holderEventsTable, COLUMNS, order, FOUND.ofTypes),
+  ofWallets: rangeStatements(holderEventsTable, COLUMNS, order, FOUND.ofWallets),
+});
+
+const EVENTS = { asc: statementsIn("asc"), desc: statementsIn("desc") };
 
 export const HOLDER_EVENTS_ACROSS = acrossStatements(holderEventsTable, COLUMNS);
 
@@ -104,13 +158,40 @@ type EventRow = Omit<HolderEventRow, "holderId" | "groupId"> & {
   readonly groupId: string | null;
 };
 
-/** A coin's events, oldest first; empty for an unknown coin type. */
-export const holderEvents = async (
-  on: Reads,
-  query: EventRange & { readonly limit: number },
-): Promise<HolderEvent[]> => {
-  const rows = await readRange<Omit<EventRow, "coinType">>(on, EVENTS, query);
-  return rows.map((row) => eventOf(row, query.coinType));
+export type HolderEventsQuery = EventRange & {
+  /** All types unless given. */
+  readonly types?: readonly HolderEventType[] | undefined;
+  /** Events of these wallets. */
+  readonly wallets?: readonly WalletPeriod[] | undefined;
+  /** Beside `wallets`: only periods of this holder, whose own events count too unless one wallet is wanted. */
+  readonly holder?: { readonly holderId: bigint; readonly isOneWallet: boolean } | undefined;
+};
+
+/** A coin's events, oldest first unless ordered otherwise; empty for an unknown coin type. */
+export const holderEvents = async (on: Reads, query: HolderEventsQuery): Promise<HolderEvent[]> => {
+  const { coinType, types, order = "asc" } = query;
+  const { whole, ofTypes, ofWallets } = EVENTS[order];
+  type Found = Omit<EventRow, "coinType">;
+  const rows = await (query.wallets !== undefined
+    ? readRange<Found>(on, ofWallets, query, ownParameters(query))
+    : types !== undefined
+      ? readRange<Found>(on, ofTypes, query, [texts(types)])
+      : readRange<Found>(on, whole, query));
+  return rows.map((row) => eventOf(row, coinType));
+};
+
+const ownParameters = ({
+  types = HOLDER_EVENT_TYPES,
+  wallets = [],
+  holder,
+}: HolderEventsQuery): readonly Parameter[] => {
+  const among = (some: readonly HolderEventType[]) =>
+    texts(types.filter((type) => some.includes(type)));
+  const ofHolder = holder === undefined || holder.isOneWallet ? [] : OF_HOLDERS;
+  const id = holder === undefined ? null : String(holder.holderId);
+  // With the event that ends a period.
+  const periods = wallets.map((wallet) => ({ ...wallet, ends: wallet.ends + 1n }));
+  return [among(OF_WALLETS), id, ...periodArrays(periods), among(ofHolder)];
 };
 
 export const holderEventsAcross = async (on: Reads, range: AcrossRange): Promise<HolderEvent[]> =>

@@ -21,7 +21,14 @@ import {
   readWithin,
 } from "./across-coins.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
-import { appendEvents, type EventRange, rangeStatements, readRange } from "./chain-time.ts";
+import {
+  appendEvents,
+  type EventRange,
+  OWN_PARAMETERS,
+  rangeStatements,
+  readRange,
+} from "./chain-time.ts";
+import type { Order } from "./event-range.ts";
 import { placeOf } from "./position.ts";
 import { progressTables } from "./progress-tables.ts";
 import { keepRanges, openRanges, type RangeTable, rangesAt } from "./ranges.ts";
@@ -51,6 +58,7 @@ export const roleEventsTable = pgTable(
     index("role_events_by_position").on(t.position),
     index("role_events_of_transaction").on(t.txDigest),
     index("role_events_in_time").on(t.coinType, t.reachedMs, t.position),
+    index("role_events_of_owner").on(t.coinType, t.owner, t.position),
   ],
 );
 
@@ -218,18 +226,32 @@ export type RoleEvent = RoleEventRow & {
 const COLUMNS = `
   position, tx_digest as "txDigest", owner, role, granted, signer, timestamp_ms as "timestampMs"`;
 
-const EVENTS = rangeStatements(roleEventsTable, COLUMNS);
+const OF_OWNER = [{ columns: ["coin_type", "owner"], values: ["$1", `$${OWN_PARAMETERS + 1}`] }];
+
+const statementsIn = (order: Order) => ({
+  whole: rangeStatements(roleEventsTable, COLUMNS, order),
+  ofOwner: rangeStatements(roleEventsTable, COLUMNS, order, OF_OWNER),
+});
+
+const EVENTS = { asc: statementsIn("asc"), desc: statementsIn("desc") };
 
 export const ROLE_EVENTS_ACROSS = acrossStatements(roleEventsTable, COLUMNS);
 
-/** Oldest first; empty for an unknown coin type. `packages` as in `walletRoles`. */
-export const roleEvents = async (
-  on: Reads,
-  query: EventRange & { readonly packages: readonly string[]; readonly limit: number },
-): Promise<RoleEvent[]> => {
-  const rows = await readRange<Omit<RoleEventRow, "coinType">>(on, EVENTS, query);
-  const bitOf = roleBits(query.packages);
-  const { coinType } = query;
+export type RoleEventsQuery = EventRange & {
+  readonly owner?: string | undefined;
+  /** As in `walletRoles`. */
+  readonly packages: readonly string[];
+};
+
+/** Oldest first unless ordered otherwise; empty for an unknown coin type. */
+export const roleEvents = async (on: Reads, query: RoleEventsQuery): Promise<RoleEvent[]> => {
+  const { coinType, owner, order = "asc", packages } = query;
+  const { whole, ofOwner } = EVENTS[order];
+  type Found = Omit<RoleEventRow, "coinType">;
+  const rows = await (owner === undefined
+    ? readRange<Found>(on, whole, query)
+    : readRange<Found>(on, ofOwner, query, [owner]));
+  const bitOf = roleBits(packages);
   return rows.map((row) => eventOf(row, coinType, bitOf));
 };
 

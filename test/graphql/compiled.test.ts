@@ -139,6 +139,14 @@ const selectionOf = (name: string): string => {
 
 const QUERIES: Readonly<Record<string, string>> = {
   tokenActivity: "coinType: $coin, limit: 2, order: DESC, offset: 1",
+  tokenActivityConnection: "coinType: $coin, first: 2, order: DESC",
+  balanceChangesConnection: "coinType: $coin, first: 2",
+  holderEventsConnection: "coinType: $coin",
+  roleEventsConnection: "coinType: $coin",
+  tokenHoldersConnection: "coinType: $coin, first: 1",
+  tokenObjectsConnection: "coinType: $coin, owner: $owner",
+  tokenTimelocksConnection: "coinType: $coin",
+  tokensConnection: "first: 1",
   tokenBalance: "coinType: $coin, owner: $owner",
   tokenObjects: "coinType: $coin, owner: $owner, limit: 5",
   tokenHolders: "coinType: $coin, limit: 5",

@@ -29,6 +29,7 @@ export const placeWithMissing = <Place>(
     if (after === undefined || missing.size >= MOST_NAMED) {
       throw badInput(
         `after must be the place of an event, as that event shows it; it is ${show(text ?? "")}`,
+        { argument: "after", reason: "MALFORMED" },
       );
     }
     missing.set(coinType, after);

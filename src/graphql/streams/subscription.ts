@@ -12,6 +12,7 @@ import {
   validateSubscriptionArgs,
 } from "graphql";
 import { databaseRetries } from "../../database/database-error.ts";
+import { NotYetIndexedError, RebuildingError } from "../../projections/past.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import { builder } from "../builder.ts";
@@ -71,7 +72,13 @@ export const followLog = <Row extends { readonly coinType: string }, Place>({
   ): Promise<AsyncIterable<Live<Row> | Hold>> => {
     const { watcher, pace, signal, beganAt } = subscriberOf(context);
     const isOne = coinType !== null && coinType !== undefined;
-    if (isOne && coinTypes != null) throw badInput("give coinType or coinTypes, not both");
+    if (isOne && coinTypes != null) {
+      throw badInput("give coinType or coinTypes, not both", {
+        argument: "coinType",
+        reason: "CONFLICTS_WITH",
+        conflictsWith: "coinTypes",
+      });
+    }
     const log = isOne ? one : across;
     const topics = isOne ? topicsOfOne(watcher) : topicsAcross(watcher);
     const name = isOne ? await context.coinType(coinType) : ALL_COINS;
@@ -125,6 +132,7 @@ const canonicalOf = async (
   if (coinTypes.length === 0 || coinTypes.length > MAX_COIN_TYPES) {
     throw badInput(
       `coinTypes must be 1 to ${MAX_COIN_TYPES} coin types; they are ${coinTypes.length}. Leave it out for all coins`,
+      { argument: "coinTypes", reason: "OUT_OF_RANGE" },
     );
   }
   const canonical = await Promise.all(coinTypes.map(async (each) => context.coinType(each)));
@@ -227,7 +235,7 @@ async function* framesOf(
     // An event is sent whole or not at all: a subscriber that went on behind its errors would never get it.
     const bytes = await retrying(
       async () => (sharedBy && live.frames.get(sharedBy)) ?? frameOf(live, args, sharedBy),
-      { ...databaseRetries, backoff: FRAME_RETRIES },
+      { ...frameRetries, backoff: FRAME_RETRIES },
       scope.signal ?? NEVER,
     );
     if (bytes === undefined) return;
@@ -242,6 +250,17 @@ const holdFrame = ({ coin, after, at }: Hold): Buffer => {
     nextEvent(JSON.stringify({ data: null, extensions: { hold, after: at } }), at),
   );
 };
+
+/** Another pipeline's part of an event follows within moments. */
+const SOON_MS = 100;
+
+const frameRetries = {
+  // It takes too long for a stream.
+  remedy: (error: unknown) =>
+    error instanceof RebuildingError ? "stop" : databaseRetries.remedy(error),
+  mostMs: (error: unknown) =>
+    error instanceof NotYetIndexedError ? SOON_MS : databaseRetries.mostMs(error),
+} as const;
 
 /** Pauses before an event is made again while the database does not answer. */
 const FRAME_RETRIES: Backoff = { firstMs: 250, maxMs: 5_000 };
