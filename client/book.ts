@@ -58,6 +58,7 @@ const META = `checkpoint checkpointTimestamp checkpointDigest followPosition cha
 const TOKEN = "coinType name symbol decimals totalSupply firstCheckpoint";
 const ROW = `holderId label balance tokens granted unlocked locked share cursor
   wallets { address label balance groupId isFrozen }`;
+const HIT = "kind coinType symbol holderId address txDigest eventId checkpoint timestamp label";
 const LABEL = "id kind coinType holderId address role text isSealed by at cursor";
 const GRANT = `objectId owner funder totalAmount leftBalance tokensTransferred commencementTimestampMs
   delayUntilFirstReleaseMs periodBetweenReleasesMs releaseCount initialReleasePortionBps
@@ -566,6 +567,8 @@ export const createBook = ({
         asking,
       ),
     roles: (of) => ofToken(of, "walletRoles", "owner roles roleBits"),
+    search: ({ text, limit, ...asking }) =>
+      askFor("search", { text: ["String!", text], limit: ["Int", limit] }, HIT, asking),
     labels: ({ coinType, ...asking } = {}) =>
       paged<Label>("labels", { coinType: ["String", coinType] }, LABEL, {
         cursorOf: ({ cursor }) => cursor,

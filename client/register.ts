@@ -279,6 +279,21 @@ export type Label = {
   readonly cursor: string;
 };
 
+/** What a searched text may mean; members that its kind does not have are null. */
+export type SearchHit = {
+  readonly kind: "WALLET" | "TRANSACTION" | "EVENT" | "HOLDER" | "TOKEN" | "CHECKPOINT" | "DATE";
+  readonly coinType: string | null;
+  readonly symbol: string | null;
+  readonly holderId: bigint | null;
+  readonly address: string | null;
+  readonly txDigest: string | null;
+  readonly eventId: string | null;
+  readonly checkpoint: bigint | null;
+  readonly timestamp: Seconds | null;
+  /** For keys that see labels. */
+  readonly label: string | null;
+};
+
 export type WalletRole = {
   readonly owner: string;
   readonly roles: readonly string[];
@@ -557,6 +572,13 @@ export type Book = {
   /** Null for a token not seen. */
   completeness(of: OfToken): Promise<Completeness | null>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
+  /**
+   * What a text may mean: a wallet, a digest (whole, its beginning, or shortened), a holder, token, checkpoint, date,
+   * event or label. By kind, best first; `limit` of each kind, 10 by default and 50 at most.
+   */
+  search(
+    of: ReadOptions & { readonly text: string; readonly limit?: number | undefined },
+  ): Promise<readonly SearchHit[]>;
   /** Of one token and of wallets, or all; none for keys that do not see labels. */
   labels(of?: ReadOptions & { readonly coinType?: string | undefined }): AsyncIterable<Label>;
   /** Null when the register knows nothing of it. */

@@ -1,5 +1,6 @@
 /** The owners of a coin, holder by holder, at the end of a checkpoint: `capTable`. */
 import { SHARE_DIGITS, shareOf } from "../../client/cap-rows.ts";
+import { rowSubject } from "../labels/read.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { followPlace } from "../projections/balance-changes.ts";
 import {
@@ -27,7 +28,7 @@ import {
   whoseOf,
 } from "./input.ts";
 import { asOfIn, checkpointOf, markOf } from "./past.ts";
-import { holderSubject, labelField, walletSubject } from "./shown-labels.ts";
+import { labelField, walletSubject } from "./shown-labels.ts";
 
 type Totals = { readonly totals: () => Promise<CapTotals> };
 
@@ -72,13 +73,7 @@ const CapTableRow = builder.objectRef<Row>("CapTableRow").implement({
       description: 'Holder, decimal; "0" is a holder. Null for a wallet without one.',
     }),
     label: t.string({
-      ...labelField(({ coinType, holderId, wallets: [wallet] }: Row) =>
-        holderId === null
-          ? wallet === undefined
-            ? null
-            : walletSubject(wallet.address)
-          : holderSubject(coinType, holderId),
-      ),
+      ...labelField(({ coinType, ...row }: Row) => rowSubject(coinType, row)),
       description:
         "Label of the holder, or of a wallet without one; null without a label, and for keys that do not see labels.",
     }),

@@ -12,7 +12,7 @@ import type { UnlimitedList } from "./field-reads.ts";
 import { createLeftOut, type LeftOut } from "./left-out.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { RequestScope } from "./request.ts";
-import { createShownLabels, NO_LABELS, type ShownLabels } from "./shown-labels.ts";
+import { type AgentNames, createShownLabels, NO_LABELS, type ShownLabels } from "./shown-labels.ts";
 import type { Pace } from "./streams/catch-up.ts";
 import { createWatcher, type Watcher } from "./streams/watcher.ts";
 import { createTurns } from "./turns.ts";
@@ -45,6 +45,8 @@ export type GraphSources = {
   readonly findSummaries?: FindSummaries | undefined;
   /** Opens sealed labels; without it they have no text. */
   readonly labelKeys?: LabelKeys | undefined;
+  /** For operators' keys, beside labels. */
+  readonly agentNames?: AgentNames | undefined;
   /** Called with each failure of reading for subscriptions, which is retried. */
   readonly onTrouble?: ((error: Error) => void) | undefined;
 };
@@ -109,7 +111,7 @@ type RequestReads = {
   alone<Made>(work: () => Promise<Made>): Promise<Made>;
 };
 
-type QueryScope = Pick<RequestScope, "key" | "seesLabels" | "signal">;
+type QueryScope = Pick<RequestScope, "key" | "seesLabels" | "isOperator" | "signal">;
 
 /** Makes the contexts of queries and of subscriptions. */
 export const createContexts = (sources: GraphSources) => {
@@ -128,21 +130,20 @@ export const createContexts = (sources: GraphSources) => {
 
   const contextOver = (
     { reads, longReads, alone }: RequestReads,
-    {
-      seesLabels = false,
-      subscriber,
-    }: Pick<RequestScope, "seesLabels"> & Pick<GraphContext, "subscriber">,
+    scope: Pick<RequestScope, "seesLabels" | "isOperator"> & Pick<GraphContext, "subscriber">,
   ): GraphContext => {
     const shared: GraphContext = {
       ...coins.forRequest(),
       leftOut: createLeftOut(),
-      labels: seesLabels ? createShownLabels(reads, labelKeys) : NO_LABELS,
+      labels: scope.seesLabels
+        ? createShownLabels(reads, labelKeys, scope.isOperator ? sources.agentNames : undefined)
+        : NO_LABELS,
       labelKeys,
       packages,
       pipelines,
       now,
       capTables,
-      subscriber,
+      subscriber: scope.subscriber,
       watermarkReads: reads,
       reads: UNDECLARED,
       longReads: undeclared,
@@ -170,14 +171,15 @@ export const createContexts = (sources: GraphSources) => {
 
   /** One snapshot for all statements. What may take long waits before it is taken, not inside. */
   const openSnapshot = async (
-    { key, signal, seesLabels }: QueryScope,
+    scope: QueryScope,
     weight: number | undefined,
     plan: ReadPlan,
   ): Promise<OpenContext> => {
+    const { key, signal } = scope;
     const turn = await turns.enter(plan, key, signal);
     const reads = turn.isLong ? readers.snapshot(signal) : readers.snapshot(signal, weight);
     return {
-      context: contextOver({ reads, longReads: reads, alone: (work) => work() }, { seesLabels }),
+      context: contextOver({ reads, longReads: reads, alone: (work) => work() }, scope),
       end: () => {
         reads.end();
         turn.leave();

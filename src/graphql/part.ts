@@ -168,6 +168,7 @@ export const graphqlPart = ({
         log,
         key: key.id,
         seesLabels: key.seesLabels,
+        isOperator: key.kind === "operator",
         minCheckpoint,
         signal,
       };

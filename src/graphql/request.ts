@@ -8,6 +8,8 @@ export type RequestScope = {
   readonly key?: string | undefined;
   /** Whether that key sees labels. */
   readonly seesLabels?: boolean | undefined;
+  /** Whether it is an operator's: beside labels it sees the transfer agent's names of holders. */
+  readonly isOperator?: boolean | undefined;
   /** The answer shows at least this checkpoint, of all pipelines. */
   readonly minCheckpoint?: bigint | undefined;
   /** Aborts when the caller hangs up. */

@@ -12,6 +12,7 @@ import "./transaction.ts";
 import "./holder.ts";
 import "./wallet.ts";
 import "./series.ts";
+import "./search.ts";
 import {
   buildSchema,
   DangerousChangeType,

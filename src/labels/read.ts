@@ -21,7 +21,8 @@ export type Label = LabelSubject & {
   readonly at: string;
 };
 
-type Stored = Omit<Label, "text"> & {
+/** A row of `labels`. */
+export type StoredLabel = Omit<Label, "text"> & {
   readonly text: string | null;
   readonly keyId: string | null;
   readonly sealed: Uint8Array | null;
@@ -29,11 +30,16 @@ type Stored = Omit<Label, "text"> & {
 
 const AT = `to_char(l.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const COLUMNS = `
+/** Of a label `l`. */
+export const COLUMNS = `
   l.id, l.kind, l.coin_type as "coinType", l.subject, l.text, l.is_sealed as "isSealed",
   l.key_id as "keyId", l.sealed, l.by, ${AT} as at`;
 
-const opened = async (keys: LabelKeys, rows: readonly Stored[]): Promise<readonly Label[]> => {
+/** Opens sealed texts. */
+export const opened = async (
+  keys: LabelKeys,
+  rows: readonly StoredLabel[],
+): Promise<readonly Label[]> => {
   // Only then are keys needed.
   const ring = rows.some(({ isSealed }) => isSealed) ? await keys() : undefined;
   return rows.map(({ keyId, sealed, ...row }) => ({
@@ -62,7 +68,7 @@ export const labelsOf = async (
   subjects: readonly LabelSubject[],
 ): Promise<ReadonlyMap<string, Label>> => {
   if (subjects.length === 0) return new Map();
-  const rows = await read<Stored>(on, OF_SUBJECTS, [
+  const rows = await read<StoredLabel>(on, OF_SUBJECTS, [
     texts(subjects.map(({ kind }) => kind)),
     texts(subjects.map(({ coinType }) => coinType)),
     texts(subjects.map(({ subject }) => subject)),
@@ -95,8 +101,8 @@ export const listLabels = async (
 ): Promise<readonly Label[]> => {
   const rows =
     coinType === undefined
-      ? await read<Stored>(on, ALL, [after, limit])
-      : await read<Stored>(on, OF_COIN, [after, limit, coinType]);
+      ? await read<StoredLabel>(on, ALL, [after, limit])
+      : await read<StoredLabel>(on, OF_COIN, [after, limit, coinType]);
   return opened(keys, rows);
 };
 
@@ -106,7 +112,7 @@ export const labelById = async (
   keys: LabelKeys,
   id: bigint,
 ): Promise<Label | undefined> => {
-  const rows = await read<Stored>(
+  const rows = await read<StoredLabel>(
     on,
     `select ${COLUMNS} from labels l where l.id = any($1::int8[]) and l.ended_at is null`,
     [bigints([id])],
@@ -129,7 +135,7 @@ export const labelHistory = async (
   keys: LabelKeys,
   { kind, coinType, subject }: LabelSubject,
 ): Promise<readonly LabelVersion[]> => {
-  const rows = await sql<(Stored & Pick<LabelVersion, "endedBy" | "endedAt">)[]>`
+  const rows = await sql<(StoredLabel & Pick<LabelVersion, "endedBy" | "endedAt">)[]>`
     select ${sql.unsafe(COLUMNS)}, l.ended_by as "endedBy", ${isoTime(sql, "ended_at")} as "endedAt"
     from labels l
     where l.kind = ${kind} and l.coin_type = ${coinType} and l.subject = ${subject}
@@ -143,4 +149,28 @@ export const labelHistory = async (
     endedBy: rows[place]?.endedBy ?? null,
     endedAt: rows[place]?.endedAt ?? null,
   }));
+};
+
+/** A holder with its wallets, or a wallet without one, as a cap table has it. */
+type Row = {
+  readonly holderId: bigint | null;
+  readonly wallets: readonly { readonly address: string }[];
+};
+
+/** What names a row: its holder, or its wallet where it has none. */
+export const rowSubject = (coinType: string, { holderId, wallets: [wallet] }: Row): LabelSubject =>
+  holderId === null
+    ? { kind: "WALLET", coinType: "", subject: wallet?.address ?? "" }
+    : { kind: "HOLDER", coinType, subject: `${holderId}` };
+
+/** Labels of rows, in order; empty for a row without one. */
+export const rowLabels = async (
+  on: Reads,
+  keys: LabelKeys,
+  coinType: string,
+  rows: readonly Row[],
+): Promise<readonly string[]> => {
+  const subjects = rows.map((row) => rowSubject(coinType, row));
+  const found = await labelsOf(on, keys, subjects);
+  return subjects.map((subject) => found.get(subjectName(subject))?.text ?? "");
 };

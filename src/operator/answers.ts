@@ -184,6 +184,11 @@ export const testEventAnswer = z.object({
   message: z.string(),
 });
 
+export const operatorSearchAnswer = z.object({
+  requests: z.array(request).describe("At most `limit`."),
+  deliveries: z.array(delivery).describe("At most `limit`."),
+});
+
 const label = z.object({
   id: z.string().describe("A changed label has a new one."),
   kind: z.enum(["HOLDER", "WALLET", "ROLE", "TREASURY"]),

@@ -61,7 +61,7 @@ export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
         after,
         limit: limit + 1,
       });
-      return pageOf(rows, limit, itemOf);
+      return pageOf(rows, limit, deliveryItemOf);
     },
   }),
   route({
@@ -84,7 +84,7 @@ export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
       const { attempts, nextAttemptAt } = found;
       // Amounts may exceed 2^53: canonical JSON prints exact integers.
       return canonicalJson({
-        ...itemOf(found),
+        ...deliveryItemOf(found),
         attempts: attempts.map(shownAttempt),
         nextAttemptAt,
         body: shownBody(found.type, sent),
@@ -107,7 +107,7 @@ const shownAttempt = ({ at, url, statusCode, error, durationMs }: DeliveryAttemp
   durationMs,
 });
 
-const itemOf = (delivery: DeliveryOverview): DeliveryItem => ({
+export const deliveryItemOf = (delivery: DeliveryOverview): DeliveryItem => ({
   id: delivery.id,
   receiver: delivery.endpoint,
   url: shownUrl(delivery.url),

@@ -10,6 +10,7 @@ import { deliveryRoutes } from "./deliveries.ts";
 import { labelRoutes } from "./labels.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
+import { searchRoutes } from "./search.ts";
 import { summaryRoutes } from "./summary.ts";
 
 type OperatorSettings = {
@@ -34,6 +35,7 @@ export const operatorPart = ({ who, db, database, labelKeys }: OperatorSettings)
     ...deliveryRoutes(db, who),
     ...receiverRoutes(db, who),
     ...summaryRoutes(db, who),
+    ...searchRoutes(db, who),
     ...actRoutes({ db, database, who }),
     ...labelRoutes({ db, database, who, labelKeys }),
   ],

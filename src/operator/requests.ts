@@ -74,7 +74,7 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
       const { wallet: wallets, investor: investorId, ...page } = query;
       const search = { wallets, investorId };
       const rows = await requestOverviews(db, { ...page, ...search, limit: query.limit + 1 });
-      return pageOf(rows, query.limit, itemOf);
+      return pageOf(rows, query.limit, requestItemOf);
     },
   }),
   route({
@@ -107,13 +107,13 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
           ? new HttpError(410, REQUEST_REMOVED)
           : new HttpError(404, "there is no request of this id");
       }
-      return { ...itemOf(found), history: [...(await requestHistory(db, found.id))] };
+      return { ...requestItemOf(found), history: [...(await requestHistory(db, found.id))] };
     },
   }),
 ];
 
 /** Member by member, so that new columns are not shown by accident. */
-const itemOf = (request: RequestOverview): RequestItem => ({
+export const requestItemOf = (request: RequestOverview): RequestItem => ({
   id: request.id,
   asset: request.asset,
   kind: request.kind,

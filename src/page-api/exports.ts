@@ -47,9 +47,10 @@ import {
   type Visit,
   type Who,
 } from "../http/route.ts";
+import { type LabelKeys, rowLabels } from "../labels/read.ts";
 import type { FindSummaries } from "../projections/asking.ts";
 import { readCapTable, type TableOf } from "../projections/cap-table-json.ts";
-import type { CapTables, Whose } from "../projections/cap-tables.ts";
+import type { CapRow, CapTables, Whose } from "../projections/cap-tables.ts";
 import { QuarantinedError } from "../projections/held-coins.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
 import type { SuiToken } from "../settings/assets.ts";
@@ -72,6 +73,10 @@ const capTableQuery = z.strictObject({
   for: z.enum(READERS, "must be people or programs").optional().meta({
     description:
       "people (the default): CSV with amounts in tokens (`62655.616500`). programs: CSV with amounts in the smallest unit (`62655616500`, in columns such as `balance_in_units`), below lines with `#` that describe the table. csv-zip and pdf are only for people, json and ocf are only for programs.",
+  }),
+  labels: z.enum(["true", "false"], "must be true or false").optional().meta({
+    description:
+      "For CSV: a last column `label`, for keys that see labels. Default: true for people where the key does, false for programs.",
   }),
 });
 
@@ -100,6 +105,8 @@ const statementQuery = z.strictObject({
 });
 
 export type ExportSettings = {
+  /** Opens sealed labels. */
+  readonly labelKeys: LabelKeys;
   readonly reader: Who<Key>;
   /** Read-only, with a statement timeout. */
   readonly readers: Readers;
@@ -219,7 +226,8 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       handle: (input) =>
         download(input, async (exporting) => {
           const { key, signal, atEnd } = exporting;
-          const { format, for: reader, lots, ...moment } = input.query;
+          const { format, for: reader, lots, labels, ...moment } = input.query;
+          const isLabelled = showsLabels(input.caller, { format, reader, labels });
           if (format === "pdf" && reader === "programs") {
             throw new HttpError(400, "for: the format pdf is for people alone");
           }
@@ -260,7 +268,11 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
             };
           }
           const of = { head, rows: inTurns(rows) };
-          const { type: contentType, ending, pieces } = capTableFile(table, of, format, reader);
+          const labelsOf = isLabelled
+            ? (page: readonly CapRow[]) => rowLabels(on, settings.labelKeys, head.coinType, page)
+            : undefined;
+          const made = capTableFile(table, of, format, reader, labelsOf);
+          const { type: contentType, ending, pieces } = made;
           const body = Readable.from(dataOf(pieces), { signal });
           return { name: `${name}${ending}`, contentType, body };
         }),
@@ -304,6 +316,22 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
         }),
     }),
   ];
+};
+
+/** Whether a file has labels. @throws HttpError for a key that does not see them, or a file that has none */
+const showsLabels = ({ seesLabels }: Key, { format, reader, labels }: Asking): boolean => {
+  const isCsv = format === "csv" || format === "csv-zip";
+  if (labels === undefined) return seesLabels && isCsv && reader !== "programs";
+  if (!isCsv) throw new HttpError(400, "labels: only CSV has them");
+  if (labels === "false") return false;
+  if (seesLabels) return true;
+  throw new HttpError(403, "labels: this key does not see labels (`keys create --labels`)");
+};
+
+type Asking = {
+  readonly format: string;
+  readonly reader: string | undefined;
+  readonly labels: "true" | "false" | undefined;
 };
 
 /** Holds a slot, and work for the end, until the answer was read or the caller is gone. */

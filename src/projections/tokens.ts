@@ -33,6 +33,13 @@ export const tokensTable = pgTable(
   (t) => [
     // The contract's tokens among all the chain's coins.
     index("tokens_seen").on(t.coinType).where(sql`first_checkpoint is not null`),
+    // Searches, in any case of ASCII letters.
+    index("tokens_by_symbol")
+      .on(sql`lower(symbol)`, t.coinType)
+      .where(sql`first_checkpoint is not null`),
+    index("tokens_by_name")
+      .on(sql`lower(name)`, t.coinType)
+      .where(sql`first_checkpoint is not null`),
   ],
 );
 

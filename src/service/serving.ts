@@ -3,6 +3,7 @@
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
+import type { AgentNames } from "../graphql/shown-labels.ts";
 import { streamGauges } from "../graphql/streams/sse.ts";
 import { docsPart } from "../http/docs/part.ts";
 import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
@@ -28,6 +29,8 @@ import { createCapTables } from "../projections/cap-tables.ts";
 import { createReach } from "../projections/reach.ts";
 import { restPart } from "../rest/part.ts";
 import { type Assets, issuerOf } from "../settings/assets.ts";
+import { investorsOf } from "../ta/processing/holder-ids.ts";
+import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import { VERSION } from "../telemetry/version.ts";
@@ -79,6 +82,16 @@ export type ServingSettings = Process & {
   /** Ends the process: entries of the sequence that it has seen are lost. */
   readonly giveUp: (error: Error) => void;
 };
+
+/** Investors' ids of holders that this service's transfer agent registered for a coin. */
+const agentNamesOf =
+  (assets: ReadonlyMap<string, TaAsset>): AgentNames =>
+  (on, coinType, holderIds) => {
+    const names = [...assets.values()].flatMap((asset) =>
+      asset.ledger === "sui" && asset.coinType === coinType ? [asset.name] : [],
+    );
+    return investorsOf(on, names, holderIds);
+  };
 
 /** Serves until disposed; finishes requests under way and releases the port. */
 export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
@@ -176,6 +189,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     },
     proofs: { readers, pipelines: ledgerPipelines, verify: config.verify.level, findSummaries },
     exports: {
+      labelKeys,
       readers,
       capTables,
       findSummaries,
@@ -197,6 +211,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       capTables,
       findSummaries,
       labelKeys,
+      agentNames: agentNamesOf(taAssets(assets)),
       reach: createReach(lookUps),
       onAppend: (onNotify, signal) => storage.read.listen(LOG_CHANNEL, onNotify, signal),
       onTrouble: (err) =>

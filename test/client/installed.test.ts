@@ -297,6 +297,7 @@ test("every query and subscription of the schema is read, with every field", asy
   await book.roles({ coinType, at });
   await book.completeness({ coinType });
   expect(await listed(book.labels({ coinType }))).toEqual([]);
+  expect(await book.search({ text: coinType })).toMatchObject([{ kind: "TOKEN", coinType }]);
   await listed(book.tokens());
   await listed(book.objects({ coinType, owner, at }));
   await listed(book.grants({ coinType, at }));

@@ -75,6 +75,7 @@ export const startApi = async (
     /** URLs of streaming replicas of `database`. */
     readonly replicas?: readonly string[];
     readonly labelKeys?: GraphSources["labelKeys"];
+    readonly agentNames?: GraphSources["agentNames"];
     /** Longest wait for `X-Min-Checkpoint`. */
     readonly reachMs?: number;
     /** Beside it. */
@@ -152,6 +153,7 @@ const serve = async (
     streams,
     findSummaries,
     labelKeys,
+    agentNames,
     reachMs,
     parts = [],
   }: Parameters<typeof startApi>[0] & object,
@@ -181,6 +183,7 @@ const serve = async (
       now,
       findSummaries,
       labelKeys,
+      agentNames,
       onAppend: (heard, signal) => read.listen(LOG_CHANNEL, heard, signal),
     },
     streams,

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
 import type { GivenLabel } from "../../src/labels/label.ts";
-import { setLabels } from "../../src/labels/write.ts";
+import { listLabels } from "../../src/labels/read.ts";
+import { removeLabel, setLabels } from "../../src/labels/write.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory } from "./history-rows.ts";
@@ -85,6 +86,37 @@ test("no other key gets a hint of them, whatever was answered before and how oft
   }
   const together = await Promise.all([ask(seeing), ask(), ask(seeing), ask()]);
   expect(together.map(({ text }) => /Jane/.test(text))).toEqual([true, false, true, false]);
+});
+
+test("an operator's key sees the transfer agent's name of a holder without a label, other keys do not", async () => {
+  const agentNames = async (_on: object, coinType: string, ids: readonly string[]) =>
+    new Map(ids.map((id) => [id, `investor ${id} of ${coinType === ACME}`]));
+  await using own = await startApi({
+    database: api.database,
+    labelKeys: async () => keys,
+    agentNames,
+  });
+  const keyOf = async (kind: "graphql" | "operator", seesLabels: boolean) =>
+    (await createKey(api.database, { kind, seesLabels })).secret;
+  const shown = async (key: string) => {
+    const query = `query ($coin: String!) { capTable(coinType: $coin, atCheckpoint: "20") { rows { label } } }`;
+    const { data } = await own.query(query, { coin: ACME }, { "x-api-key": key });
+    return data?.capTable;
+  };
+  const rows = (jane: string | null, cold: string | null) => ({
+    rows: [{ label: cold }, { label: jane }],
+  });
+  const jane = (await listLabels(api.database, async () => keys, { limit: 10 })).find(
+    ({ kind }) => kind === "HOLDER",
+  );
+  expect(await shown(await keyOf("operator", true))).toEqual(rows("Jane Doe", "Cold storage"));
+  await removeLabel(api.database, { id: jane?.id ?? 0n, by: "jo", erase: false });
+  expect(await shown(await keyOf("operator", true))).toEqual(
+    rows("investor 7 of true", "Cold storage"),
+  );
+  expect(await shown(await keyOf("graphql", true))).toEqual(rows(null, "Cold storage"));
+  expect(await shown(await keyOf("operator", false))).toEqual(rows(null, null));
+  await setLabels(api.database, keys, LABELS, "jo");
 });
 
 test("a changed label shows in the next answer", async () => {

@@ -1,6 +1,10 @@
 /** Requests found by wallet, investor and id, and counted by day. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { operatorFiguresAnswer, operatorRequestsAnswer } from "../../src/operator/answers.ts";
+import {
+  operatorFiguresAnswer,
+  operatorRequestsAnswer,
+  operatorSearchAnswer,
+} from "../../src/operator/answers.ts";
 import { requestFiguresByDay, requestOverviews } from "../../src/ta/requests/overview.ts";
 import { startApi } from "../ta/api.ts";
 import { fillRequests, rowsRead, walletOf } from "../ta/many-requests.ts";
@@ -65,6 +69,24 @@ test("requests are found by wallet, investor and id over all assets, and the ans
   expect((await found("investor=inv-anna")).ids).toEqual([]);
   expect((await found(`id=${sent.anna[1]}`)).ids).toEqual([sent.anna[1]]);
   expect((await found("id=00000000-0000-4000-8000-000000000000")).ids).toEqual([]);
+});
+
+test("a search finds requests by what is pasted, names nobody, and logs no text", async () => {
+  const search = async (text: string) => {
+    const reply = await api.get(`/operator/search?limit=3&text=${encodeURIComponent(text)}`);
+    expect(reply.status, reply.text).toBe(200);
+    for (const named of [...Object.values(INVESTORS), walletOf(7), EVM_WALLET]) {
+      expect(reply.text).not.toContain(named);
+    }
+    return operatorSearchAnswer.parse(reply.json);
+  };
+  const ids = async (text: string) => (await search(text)).requests.map(({ id }) => id);
+  expect(await ids(` ${sent.anna[1]?.toUpperCase()} `)).toEqual([sent.anna[1]]);
+  expect(await ids("0x7")).toEqual([...sent.anna, sent.berta[1]].toReversed().slice(0, 3));
+  expect(await ids(INVESTORS.berta)).toEqual(sent.berta.toReversed());
+  expect(await search("inv")).toEqual({ requests: [], deliveries: [] });
+  expect((await api.get("/operator/search?text=%20")).status).toBe(400);
+  expect(api.log.join("")).not.toMatch(/inv-berta/);
 });
 
 test("found requests are paged, each once", async () => {

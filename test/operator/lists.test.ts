@@ -10,6 +10,7 @@ import {
   operatorReceiversAnswer,
   operatorRequestAnswer,
   operatorRequestsAnswer,
+  operatorSearchAnswer,
   operatorSummaryAnswer,
 } from "../../src/operator/answers.ts";
 import { resultMessageId } from "../../src/ta/requests/callback-address.ts";
@@ -176,6 +177,18 @@ test("everybody's deliveries are listed newest first, each once, and can be filt
   expect(await found("state=withdrawn")).toEqual([]);
   expect(await found("since=2999-01-01T00:00:00Z")).toEqual([]);
   expect(await found("since=2026-01-01T00:00:00%2B02:00")).toHaveLength(10);
+});
+
+test("a search finds a delivery by its id, and a request's result by that of the request", async () => {
+  const deliveries = async (text: string) => {
+    const { json } = await api.get(`/operator/search?text=${text}`);
+    return operatorSearchAnswer.parse(json).deliveries.map(({ id }) => id);
+  };
+  expect(await deliveries("te_3")).toEqual(["te_3"]);
+  const [request = ""] = requestIds;
+  expect(await deliveries(request)).toEqual([resultMessageId(request)]);
+  expect(await deliveries(resultMessageId(request))).toEqual([resultMessageId(request)]);
+  expect(await deliveries("te_")).toEqual([]);
 });
 
 test("a delivery shows when it is next tried, and one queued behind it does not", async () => {

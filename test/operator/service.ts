@@ -133,6 +133,7 @@ export const serveOperator = async (
       findSummaries,
     },
     exports: {
+      labelKeys: async () => settings.labelKeys,
       findSummaries,
       readers,
       capTables: createCapTables(),

@@ -12,6 +12,7 @@ import { outsideSigner } from "../../src/audit/sequence/outside-signer.ts";
 import { publishedRootsOf } from "../../src/audit/sequence/published-roots.ts";
 import { SequenceLostError } from "../../src/audit/sequence/sequence.ts";
 import { createKey } from "../../src/http/keys.ts";
+import { setLabels } from "../../src/labels/write.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { entriesOf, loseEntries } from "../audit/sequence-entries.ts";
 import { startSigner, TOKEN } from "../audit/signers.ts";
@@ -86,6 +87,37 @@ test("the default form has amounts as people write them, in CSV and in its archi
     root,
     checkpointDigest,
   });
+});
+
+test("labels are a last column for keys that see them, for programs on demand, and for no other key", async () => {
+  const plain = await api.get(path("cap-table", { atCheckpoint: "250" }));
+  const [, first = ""] = plain.text.split("\n");
+  const [holderId = ""] = first.split(",");
+  const label = { kind: "HOLDER", coinType, subject: holderId, isSealed: false } as const;
+  await setLabels(register.database, undefined, [{ ...label, text: '=Doe, "Jane"' }], "jo");
+  const seen = async (query: Record<string, string>, key = api.keys.labels) =>
+    api.get(path("cap-table", { atCheckpoint: "250", ...query }), key);
+  const people = (await seen({})).text.split("\n");
+  expect(people.slice(0, 2)).toEqual([
+    `${plain.text.split("\n")[0]},label`,
+    // Not a formula of a spreadsheet.
+    `${first},"'=Doe, ""Jane"""`,
+  ]);
+  for (const query of [{ labels: "false" }, { format: "json" }, { for: "programs" }]) {
+    expect((await seen(query)).text).toBe((await seen(query, api.keys.operator)).text);
+  }
+  const programs = (await seen({ for: "programs", labels: "true" })).text;
+  expect(programs).toMatch(/,share,label\n/);
+  expect(programs).toContain("Jane");
+  const refused = await seen({ labels: "true" }, api.keys.operator);
+  expect(refused).toMatchObject({
+    status: 403,
+    text: expect.stringMatching(/does not see labels/),
+  });
+  expect((await seen({ format: "json", labels: "true" })).status).toBe(400);
+  for (const key of [api.keys.operator, api.keys.graphql]) {
+    expect((await seen({}, key)).text).toBe(plain.text);
+  }
 });
 
 test("a download that Postgres cancels for others is made again, in the place that it has", async () => {

@@ -2,6 +2,7 @@
 
 import { shareOf } from "../../../client/cap-rows.ts";
 import { inTokens } from "../../../client/in-tokens.ts";
+import { csvCell } from "../../labels/csv.ts";
 import {
   type CapTableHead,
   capTableJson,
@@ -58,22 +59,30 @@ type CapTableFile = {
   readonly pieces: AsyncIterable<TablePiece<string | Uint8Array>>;
 };
 
-/** @throws DecimalsUnknownError (wait) for people */
+/** Labels of a page's rows, in order; empty for a row without one. */
+export type LabelsOf = (rows: readonly CapRow[]) => Promise<readonly string[]>;
+
+/**
+ * @param labelsOf adds the column `label` to CSV
+ * @throws DecimalsUnknownError (wait) for people
+ */
 export const capTableFile = (
   table: SeenTableOf,
   { head, rows }: { readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> },
   format: Exclude<Format, "ocf">,
   reader: Reader | undefined,
+  labelsOf?: LabelsOf,
 ): CapTableFile => {
   if (format === "json") {
     const type = "application/json; charset=utf-8";
     return { type, ending: ".json", pieces: capTableJson(head, rows) };
   }
   const type = "text/csv; charset=utf-8";
-  if (reader === "programs") return { type, ending: ".csv", pieces: csvForPrograms(head, rows) };
+  if (reader === "programs")
+    return { type, ending: ".csv", pieces: csvForPrograms(head, rows, labelsOf) };
   const { decimals } = head;
   if (decimals === null) throw new DecimalsUnknownError(head.coinType);
-  const pieces = csvForPeople(head, decimals, rows);
+  const pieces = csvForPeople(head, decimals, rows, labelsOf);
   return format === "csv"
     ? { type, ending: ".csv", pieces }
     : {
@@ -154,9 +163,10 @@ const csvForPeople = (
   { issued }: CapTableHead,
   decimals: number,
   rows: Rows,
+  labelsOf: LabelsOf | undefined,
 ): AsyncGenerator<TablePiece> => {
   const amount = (units: bigint) => inTokens(units, decimals);
-  return linesOf(rows, {
+  const columns: Columns = {
     ...HOLDER,
     balance: ({ balance }) => amount(balance),
     tokens: ({ tokens }) => amount(tokens),
@@ -165,14 +175,19 @@ const csvForPeople = (
     share_percent: ({ balance }) => shareOf(balance * 100n, issued).slice(0, -2),
     frozen: ({ wallets }) => wallets.map(({ isFrozen }) => (isFrozen ? "yes" : "no")).join(" "),
     groups: ({ wallets }) => wallets.map(({ groupId }) => groupId ?? "none").join(" "),
-  });
+  };
+  return linesOf(rows, columns, labelsOf);
 };
 
 /** For programs: the head as `#` lines, amounts in the smallest unit. */
-async function* csvForPrograms(head: CapTableHead, rows: Rows): AsyncGenerator<TablePiece> {
+async function* csvForPrograms(
+  head: CapTableHead,
+  rows: Rows,
+  labelsOf: LabelsOf | undefined,
+): AsyncGenerator<TablePiece> {
   const lines = Object.entries(head).map(([name, value]) => `# ${name},${value ?? ""}\n`);
   yield { data: lines.join(""), rows: 0 };
-  yield* linesOf(rows, {
+  const columns: Columns = {
     ...HOLDER,
     balance_in_units: ({ balance }) => balance,
     tokens_in_units: ({ tokens }) => tokens,
@@ -180,14 +195,27 @@ async function* csvForPrograms(head: CapTableHead, rows: Rows): AsyncGenerator<T
     unlocked_in_units: ({ unlocked }) => unlocked,
     locked_in_units: ({ locked }) => locked,
     share: ({ balance }) => shareOf(balance, head.issued),
-  });
+  };
+  yield* linesOf(rows, columns, labelsOf);
 }
 
-async function* linesOf(rows: Rows, columns: Columns): AsyncGenerator<TablePiece> {
-  yield { data: `${Object.keys(columns).join(",")}\n`, rows: 0 };
+async function* linesOf(
+  rows: Rows,
+  columns: Columns,
+  labelsOf: LabelsOf | undefined,
+): AsyncGenerator<TablePiece> {
+  const names = [...Object.keys(columns), ...(labelsOf === undefined ? [] : ["label"])];
+  yield { data: `${names.join(",")}\n`, rows: 0 };
   const cells = Object.values(columns);
   for await (const page of rows) {
-    const lines = page.map((row) => `${cells.map((cell) => cell(row)).join(",")}\n`);
+    const labels = await labelsOf?.(page);
+    const lines = page.map((row, at) => {
+      const label = labels === undefined ? [] : [labelCell(labels[at] ?? "")];
+      return `${[...cells.map((cell) => cell(row)), ...label].join(",")}\n`;
+    });
     yield { data: lines.join(""), rows: page.length };
   }
 }
+
+/** A spreadsheet would run a text that begins so as a formula. */
+const labelCell = (label: string): string => csvCell(/^[=+\-@]/.test(label) ? `'${label}` : label);

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { texts } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
+import { type Reads, read } from "../../database/readers.ts";
 import type { Register } from "./register.ts";
 import type { OpenRequest } from "./request.ts";
 
@@ -46,6 +48,28 @@ export const adoptHolder = async (
   }
   return (await keep(sql, investor, holderId)) === holderId;
 };
+
+/** Investors' ids by holder, of those that this service registered for one of these assets. */
+export const investorsOf = async (
+  on: Reads,
+  assets: readonly string[],
+  holderIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  if (assets.length === 0 || holderIds.length === 0) return new Map();
+  const rows = await read<{ holderId: string; investorId: string }>(on, INVESTORS, [
+    texts(assets),
+    texts(holderIds),
+  ]);
+  return new Map(rows.map(({ holderId, investorId }) => [holderId, investorId]));
+};
+
+const INVESTORS = `
+  select given.holder_id::text as "holderId", h.investor_id as "investorId"
+  from unnest($1::text[]) as named (asset) cross join unnest($2::numeric[]) as given (holder_id)
+  cross join lateral (
+    select investor_id from ta_holders t
+    where t.asset = named.asset and t.holder_id = given.holder_id limit 1
+  ) as h`;
 
 export type Investor = Pick<OpenRequest, "asset" | "investorId">;
 

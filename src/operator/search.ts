@@ -1,0 +1,59 @@
+/** `GET /operator/search`: requests and deliveries by what a person may paste, each by an index. */
+import { z } from "zod";
+import { deliveryOverviews } from "../callbacks/overview.ts";
+import type { Db } from "../database/connect.ts";
+import type { Key } from "../http/keys.ts";
+import { limitParameter } from "../http/parameters.ts";
+import { json, type Route, route, type Who } from "../http/route.ts";
+import { resultMessageId } from "../ta/requests/callback-address.ts";
+import { walletForms } from "../ta/requests/find-requests.ts";
+import { requestOverviews } from "../ta/requests/overview.ts";
+import { operatorSearchAnswer } from "./answers.ts";
+import { nameParameter } from "./cursor.ts";
+import { deliveryIdOf, deliveryItemOf } from "./deliveries.ts";
+import { requestItemOf } from "./requests.ts";
+
+const searchQuery = z.strictObject({
+  text: nameParameter
+    .transform((text) => text.trim())
+    .refine((text) => text !== "", "must not be empty")
+    .meta({
+      description:
+        "A request's id, a wallet, an investor's id (`investor.id` of the caller), or a delivery's id (`webhook-id`): whole.",
+    }),
+  limit: limitParameter({ most: 50, usual: 10 }).meta({
+    description: "Most requests and most deliveries, 1 to 50.",
+  }),
+});
+
+export const searchRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
+  route({
+    method: "GET",
+    path: "/operator/search",
+    who,
+    operationId: "operatorSearch",
+    summary: "Requests and callbacks that a text may mean",
+    description:
+      "Neither investors nor their wallets are named. For the register there is `search` in GraphQL.",
+    query: searchQuery,
+    answer: json("OperatorSearch", operatorSearchAnswer, "What was found, newest first."),
+    handle: async ({ query: { text, limit } }) => {
+      const id = z.uuid().safeParse(text).data?.toLowerCase();
+      const wallets = walletForms(text);
+      const message = deliveryIdOf(id === undefined ? text : resultMessageId(id));
+      const [byId, byWallet, byInvestor, deliveries] = await Promise.all([
+        id === undefined ? [] : requestOverviews(db, { id, limit: 1 }),
+        wallets.length === 0 ? [] : requestOverviews(db, { wallets, limit }),
+        requestOverviews(db, { investorId: text, limit }),
+        message === undefined ? [] : deliveryOverviews(db, { id: message, limit: 1 }),
+      ]);
+      const found = new Map(
+        [...byId, ...byWallet, ...byInvestor].map((request) => [request.id, request]),
+      );
+      return {
+        requests: [...found.values()].slice(0, limit).map(requestItemOf),
+        deliveries: deliveries.map(deliveryItemOf),
+      };
+    },
+  }),
+];
