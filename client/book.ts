@@ -73,13 +73,13 @@ const ROLE_EVENT =
   "eventId coinType owner role roleBit granted signer checkpointTimestamp checkpointTimestampMs position";
 const TRANSACTION = `digest checkpoint checkpointTimestamp checkpointTimestampMs sender
   activity { ${ACTIVITY} } changes { ${CHANGE} } holderEvents { ${HOLDER_EVENT} } roleEvents { ${ROLE_EVENT} }`;
-const WALLET = "address checkpoint checkpointTimestamp";
+const WALLET = "address label checkpoint checkpointTimestamp";
 const WALLET_TOKEN = `coinType decimals symbol name balance tokens granted holderId groupId isFrozen roles
   roleBits`;
 const HOLDER_CHANGE = `cursor position checkpoint checkpointTimestamp checkpointTimestampMs txDigest wallet cause
   part change totalAfter counterparty counterpartyHolderId`;
-const HOLDER = `coinType holderId checkpoint checkpointTimestamp since balance tokens granted unlocked locked share
-  wallets { address balance tokens granted groupId isFrozen since } grants(limit: ${ROWS_PER_PAGE}) { ${GRANT} }`;
+const HOLDER = `coinType holderId label checkpoint checkpointTimestamp since balance tokens granted unlocked locked share
+  wallets { address label balance tokens granted groupId isFrozen since } grants(limit: ${ROWS_PER_PAGE}) { ${GRANT} }`;
 const PROGRESS = "{ checkpoint of ratePerSecond secondsLeft }";
 const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo
   rebuilding ${PROGRESS} quarantined { coinType checkpoint reason since }

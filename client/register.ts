@@ -408,6 +408,7 @@ export type WalletToken = {
 /** A wallet at the end of one checkpoint; iterate for its tokens. */
 export type Wallet = AsyncIterable<WalletToken> & {
   readonly address: string;
+  readonly label: string | null;
   readonly checkpoint: bigint;
   readonly checkpointTimestamp: Seconds;
 };
@@ -438,6 +439,8 @@ export type HolderChange = {
 export type HolderRecord = {
   readonly coinType: string;
   readonly holderId: bigint;
+  /** Null without a label, or for keys that do not see labels. */
+  readonly label: string | null;
   readonly checkpoint: bigint;
   readonly checkpointTimestamp: Seconds;
   /** Unix seconds, as text; null if it never had a wallet. */
@@ -451,6 +454,7 @@ export type HolderRecord = {
   readonly share: string | null;
   readonly wallets: readonly {
     readonly address: string;
+    readonly label: string | null;
     readonly balance: bigint;
     readonly tokens: bigint;
     readonly granted: bigint;

@@ -30,6 +30,7 @@ import {
   listCost,
 } from "./input.ts";
 import { asOfIn, checkpointOf, markOf } from "./past.ts";
+import { holderSubject, labelField, walletSubject } from "./shown-labels.ts";
 import { TokenTimelock } from "./token-timelocks.ts";
 
 /** A wallet, and when it was given to the holder, Unix milliseconds. */
@@ -64,6 +65,7 @@ const HolderWallet = builder.objectRef<Member>("HolderWallet").implement({
   description: "A wallet of a holder at the checkpoint.",
   fields: (t) => ({
     address: t.exposeString("address", { description: "Wallet address, canonical." }),
+    label: t.string(labelField(({ address }: Member) => walletSubject(address))),
     balance: t.string({
       description: "Its tokens and grants, in the smallest unit, decimal.",
       resolve: balanceOf,
@@ -98,6 +100,7 @@ const Holder = builder.objectRef<Shown>("Holder").implement({
   fields: (t) => ({
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     holderId: t.exposeString("holderId", { description: 'Holder, decimal; "0" is a holder.' }),
+    label: t.string(labelField((shown: Shown) => holderSubject(shown.coinType, shown.holderId))),
     checkpoint: t.string({
       description: "The answer is that of the end of this checkpoint, decimal.",
       resolve: ({ mark }) => mark.sequence,

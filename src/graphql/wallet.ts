@@ -11,6 +11,7 @@ import { builder } from "./builder.ts";
 import { pastArguments } from "./fields.ts";
 import { addressOf, coinCursorOf, limitArgument, limitOf, listCost } from "./input.ts";
 import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";
+import { labelField, walletSubject } from "./shown-labels.ts";
 
 type Page = { readonly limit: number; readonly after: string | undefined };
 
@@ -79,6 +80,7 @@ const Wallet = builder.objectRef<Shown>("Wallet").implement({
   description: "A wallet at the end of one checkpoint.",
   fields: (t) => ({
     address: t.exposeString("address", { description: "Wallet address, canonical." }),
+    label: t.string(labelField(({ address }: Shown) => walletSubject(address))),
     checkpoint: t.string({
       description: "The answer is that of the end of this checkpoint, decimal.",
       resolve: ({ mark }) => mark.sequence,
