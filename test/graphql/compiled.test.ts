@@ -158,6 +158,8 @@ const QUERIES: Readonly<Record<string, string>> = {
   replays: "",
   pipelineDigest: 'pipeline: "role_changes", atCheckpoint: "20"',
   _meta: "",
+  labels: "limit: 2",
+  search: 'text: "acme", limit: 2',
   completeness: "coinType: $coin",
   balanceChanges: "coinType: $coin, owner: $owner, limit: 3, order: DESC",
   tokens: "limit: 2",
