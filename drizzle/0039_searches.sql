@@ -1,0 +1,2 @@
+CREATE INDEX "tokens_by_symbol" ON "tokens" USING btree (lower(symbol),"coin_type") WHERE first_checkpoint is not null;--> statement-breakpoint
+CREATE INDEX "tokens_by_name" ON "tokens" USING btree (lower(name),"coin_type") WHERE first_checkpoint is not null;
