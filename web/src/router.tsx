@@ -97,10 +97,12 @@ const routeTree = root.addChildren([
   }),
   page({
     path: "/movements",
-    search: ["kind", "wallet", "order"],
+    // `from`, `to`: days.
+    search: ["kind", "wallet", "order", "from", "to"],
     about: { ofToken: true },
     load: () => import("./pages/movements/page.tsx"),
   }),
+  page({ path: "/transaction/$digest", load: () => import("./pages/transaction/page.tsx") }),
   page({
     path: "/roles",
     search: ["at"],

@@ -69,3 +69,24 @@ export const WalletName = ({
     <LabelText of={{ kind: "WALLET", address }} />
   </span>
 );
+
+/** A wallet's holder where it has one, else the wallet. */
+export const Side = ({
+  coinType,
+  address,
+  holderId,
+  none,
+}: {
+  readonly coinType: string;
+  readonly address: string | null;
+  readonly holderId: string | null;
+  readonly none: string;
+}) => {
+  if (address === null) return <span className="text-muted">{none}</span>;
+  return (
+    <span className="inline-flex items-center gap-2">
+      {holderId === null ? null : <HolderName coinType={coinType} holderId={holderId} />}
+      <WalletName address={address} />
+    </span>
+  );
+};

@@ -18,6 +18,34 @@ export const eventText = (event: {
   return eventType;
 };
 
+/** Types of movements, as in `activityType`. */
+export const MOVEMENTS = [
+  { value: "mint", label: "Issued", tone: "good" },
+  { value: "burn", label: "Burned", tone: "bad" },
+  { value: "transfer", label: "Transferred", tone: "plain" },
+  { value: "force_transfer", label: "Moved by an administrator", tone: "warn" },
+] as const;
+
+/** A type of movement in words. */
+export const movementOf = (
+  type: string,
+): { readonly label: string; readonly tone: (typeof MOVEMENTS)[number]["tone"] } =>
+  MOVEMENTS.find(({ value }) => value === type) ?? { label: type, tone: "plain" };
+
+/** Causes of changes of a balance in words. */
+export const CAUSES = {
+  MINT: "Issued",
+  BURN: "Burned",
+  TRANSFER: "Transferred",
+  FORCE_TRANSFER: "Moved by an administrator",
+  GRANT_FUNDED: "Put into a grant",
+  GRANT_CLAIMED: "Claimed from a grant",
+  GRANT_CANCELLED: "Grant cancelled",
+  WALLET_ADDED: "Wallet added",
+  WALLET_REMOVED: "Wallet removed",
+  UNKNOWN: "Not explained by any event",
+} as const;
+
 /** The rights of the contract's roles, in the order of their bits. */
 export const RIGHTS = [
   { role: "ContractAdmin", bit: 1, name: "Contract administrator", allows: "Grant roles" },
