@@ -1,7 +1,8 @@
 /** Ids with links, and columns that several tables have. */
 import { Link } from "@tanstack/react-router";
 import { inTokens } from "../../../client/in-tokens.ts";
-import { keepMoment, keepTokenWith } from "../data/tokens.ts";
+import { keepMoment, keepToken, keepTokenWith } from "../data/tokens.ts";
+import { CAUSES } from "../register/words.ts";
 import { LongId } from "../shown/copied.tsx";
 import { Amount } from "../shown/fitted.tsx";
 import { shortened } from "../shown/shorten.ts";
@@ -41,7 +42,21 @@ export const timeColumn = <Row,>(header: string, timeMs: (row: Row) => number): 
   plain: (row) => isoText(timeMs(row)),
 });
 
-/** Links to the transaction in the network's explorer. */
+/** A transaction's digest, linked to what the transaction did. */
+export const TransactionId = ({ digest }: { readonly digest: string }) => (
+  <LongId text={digest} what="digest" explorer="transaction">
+    <Link
+      to="/transaction/$digest"
+      params={{ digest }}
+      search={keepToken}
+      className="hover:underline"
+    >
+      {shortened(digest)}
+    </Link>
+  </LongId>
+);
+
+/** Links to what the transaction did. */
 export const transactionColumn = <Row,>(
   digest: (row: Row) => string | null | undefined,
 ): Column<Row> => ({
@@ -49,7 +64,7 @@ export const transactionColumn = <Row,>(
   wideOnly: true,
   cell: (row) => {
     const text = digest(row);
-    return text && <LongId text={text} what="digest" explorer="transaction" />;
+    return text && <TransactionId digest={text} />;
   },
   plain: digest,
 });
@@ -94,18 +109,6 @@ export const amountColumn = <Row,>(
     plain: (row) => inTokens(units(row), decimals ?? 0),
   };
 };
-
-/** Why a balance changed. */
-const CAUSES = {
-  MINT: "Issued",
-  BURN: "Burned",
-  TRANSFER: "Transferred",
-  FORCE_TRANSFER: "Moved by an administrator",
-  GRANT_FUNDED: "Put into a grant",
-  GRANT_CLAIMED: "Claimed from a grant",
-  GRANT_CANCELLED: "Grant cancelled",
-  UNKNOWN: "Not explained by any event",
-} as const;
 
 /** Changes of a wallet's balance. */
 export const changeColumns = (

@@ -122,42 +122,9 @@ export const tooltip = (colours: Colours, formatter: (point: unknown) => string)
 export const member = (of: unknown, name: string): unknown =>
   typeof of === "object" && of !== null ? Reflect.get(of, name) : undefined;
 
-/** The point of a tooltip. */
-export const pointOf = (shown: unknown): readonly [number, number] | null => {
-  const value = Array.isArray(shown) ? member(shown[0], "value") : undefined;
-  return Array.isArray(value) ? [Number(value[0]), Number(value[1])] : null;
-};
-
 /** A line and the area below it. */
 export const filled = (color: string) => ({
   lineStyle: { color, width: 2 },
   itemStyle: { color },
   areaStyle: { color, opacity: 0.12 },
-});
-
-/** A line of steps over time, as a proportion of the maximum. */
-export const overTime = (
-  colours: Colours,
-  colour: string,
-  points: readonly (readonly [number, number])[],
-  /** Text of the tooltip at a time, milliseconds. */
-  tooltipText: (atMs: number) => string,
-) => ({
-  grid: { left: 12, right: 16, top: 20, bottom: 28 },
-  useUTC: true,
-  tooltip: {
-    ...tooltip(colours, (shown) => {
-      const point = pointOf(shown);
-      return point === null ? "" : tooltipText(point[0]);
-    }),
-    trigger: "axis",
-  },
-  xAxis: { type: "time", axisLabel: { color: colours.muted, hideOverlap: true } },
-  yAxis: {
-    type: "value",
-    max: 1,
-    axisLabel: { show: false },
-    splitLine: { lineStyle: { color: colours.line } },
-  },
-  series: { type: "line", step: "end", showSymbol: false, data: points, ...filled(colour) },
 });

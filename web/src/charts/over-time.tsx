@@ -31,6 +31,14 @@ const markOf =
     return length > 3 * DAY_MS ? text.slice(5, 10) : text.slice(5, 16);
   };
 
+const markAt = (ms: number, colours: Colours) => ({
+  symbol: "none",
+  silent: true,
+  lineStyle: { color: colours.muted, type: "dashed" },
+  label: { formatter: "now", color: colours.muted },
+  data: [{ xAxis: ms }],
+});
+
 export const OverTime = ({
   title,
   about,
@@ -40,6 +48,7 @@ export const OverTime = ({
   timeText = minuteText,
   lines,
   measure,
+  markMs,
   height = 260,
   className = "",
 }: {
@@ -56,6 +65,8 @@ export const OverTime = ({
   readonly lines: readonly Line[];
   /** The same object while the token is the same. */
   readonly measure: Measure;
+  /** The time in view, where the line goes beyond it. */
+  readonly markMs?: number;
   readonly height?: number;
   readonly className?: string;
 }) => {
@@ -111,10 +122,11 @@ export const OverTime = ({
               data: drawn.map((value, index) => [times[index], value]),
               ...filled(color),
               ...(lines.length > 1 && { areaStyle: { opacity: 0 } }),
+              ...(markMs !== undefined && { markLine: markAt(markMs, colours) }),
             };
       }),
     }),
-    [kind, times, timeText, lines, measure, describe],
+    [kind, times, timeText, lines, measure, markMs, describe],
   );
   const rows = useMemo(
     (): readonly Row[] => times.map((timeMs, index) => ({ index, timeMs })).toReversed(),

@@ -1,133 +1,134 @@
 /** A holder's balance over time, and its movements. */
-import { useCallback, useMemo } from "react";
-import { Loading } from "../../blocks/answered.tsx";
-import { Card } from "../../blocks/blocks.tsx";
-import { changeColumns } from "../../blocks/columns.tsx";
+import { useMemo } from "react";
+import type { Answer } from "../../blocks/answered.tsx";
+import { Cut } from "../../blocks/blocks.tsx";
+import type { Column } from "../../blocks/column.ts";
+import { amountColumn, timeColumn, transactionColumn } from "../../blocks/columns.tsx";
 import { ListCard } from "../../blocks/list.tsx";
-import { Chart, type Colours, overTime } from "../../charts/chart.tsx";
-import { type Asking, ask, graph } from "../../data/ask.ts";
-import { NOW, readAll, useRead } from "../../data/queries.ts";
+import { Side, WalletName } from "../../blocks/names.tsx";
+import { amounts } from "../../charts/measure.ts";
+import { OverTime } from "../../charts/over-time.tsx";
 import type { Token } from "../../data/tokens.ts";
-import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
-import { fromSeconds, momentText } from "../../shown/moment.ts";
+import { CAUSES } from "../../register/words.ts";
+import { countText } from "../../shown/amount.ts";
+import type { Change, History } from "./history.ts";
 
-const changesPage = graph(`query ChangesPage($coinType: String!, $owner: String!, $after: String) {
-  balanceChanges(coinType: $coinType, owner: $owner, after: $after, limit: 1000) {
-    owner part cause change balanceAfter checkpoint checkpointTimestamp position txDigest cursor
-  }
-}`);
-
-/** Pages that are read of one wallet; beyond them only the oldest changes are shown. */
-const MAX_PAGES = 10;
-
-const changesOf = async (coinType: string, owner: string, asking: Asking) => {
-  const { rows, whole } = await readAll(
-    MAX_PAGES,
-    async (after) => (await ask(changesPage, { coinType, owner, after }, asking)).balanceChanges,
-    ({ cursor }) => cursor,
-  );
-  const changes = rows.map((row) => ({
-    ...row,
-    change: BigInt(row.change),
-    balanceAfter: BigInt(row.balanceAfter),
-    position: BigInt(row.position),
-    timeMs: fromSeconds(row.checkpointTimestamp),
-  }));
-  return { changes, whole };
-};
-
-type Change = Awaited<ReturnType<typeof changesOf>>["changes"][number];
-
-/** Changes of all these wallets, in chain order. */
-const useChanges = (coinType: string, addresses: readonly string[]) =>
-  useRead(NOW, ["changes", coinType, addresses], async (asking) => {
-    const found = await Promise.all(addresses.map((owner) => changesOf(coinType, owner, asking)));
-    const changes = found.flatMap((one) => one.changes);
-    changes.sort((a, b) => (a.position < b.position ? -1 : a.position > b.position ? 1 : 0));
-    return { changes, whole: found.every(({ whole }) => whole) };
-  });
-
-/** The sum of the balances after each change. */
-const balancesOver = (
-  changes: readonly Change[],
-): readonly { readonly timeMs: number; readonly balance: bigint }[] => {
-  const line: { timeMs: number; balance: bigint }[] = [];
-  let balance = 0n;
-  for (const { change, timeMs } of changes) {
-    balance += change;
-    const last = line.at(-1);
-    if (last !== undefined && last.timeMs === timeMs) last.balance = balance;
-    else line.push({ timeMs, balance });
-  }
-  return line;
-};
-
-export const BalanceOverTime = ({
-  token: { coinType, decimals },
-  addresses,
+export const Balance = ({
+  token,
+  of,
   untilMs,
 }: {
   readonly token: Token;
-  readonly addresses: readonly string[];
-  /** Leaves out later changes; undefined: none. */
+  readonly of: Answer<History>;
+  /** Undefined: now. */
   readonly untilMs: number | undefined;
 }) => {
-  const query = useChanges(coinType, addresses);
-  const { data } = query;
-  const changes = useMemo(
-    () => (data?.changes ?? []).filter(({ timeMs }) => untilMs === undefined || timeMs <= untilMs),
-    [data, untilMs],
-  );
-  const newestFirst = useMemo(() => changes.toReversed(), [changes]);
-  const option = useCallback(
-    (colours: Colours) => {
-      const line = balancesOver(changes);
-      const most = mostOf(line.map(({ balance }) => balance));
-      const end = line.at(-1);
-      const points = line.map(
-        ({ timeMs, balance }) => [timeMs, proportion(balance, most)] as const,
-      );
-      if (end !== undefined) points.push([untilMs ?? Date.now(), proportion(end.balance, most)]);
-      return overTime(colours, colours.accent, points, (atMs) => {
-        const at = line.findLast(({ timeMs }) => timeMs <= atMs);
-        return at === undefined
-          ? ""
-          : `${amountText(at.balance, decimals)}\nfrom ${momentText(at.timeMs)}`;
-      });
-    },
-    [changes, untilMs, decimals],
-  );
+  const history = of.data;
+  const columns = useMemo(() => columnsOf(token), [token]);
   return (
     <>
-      {data === undefined && query.error === null ? (
-        <Card title="Balance over time">
-          <Loading lines={9} />
-        </Card>
-      ) : changes.length === 0 ? null : (
-        <Card title="Balance over time" about="Tokens and grants of all its wallets">
-          <Chart
-            label="Balance over time; the table of movements has the numbers"
-            option={option}
-            height={220}
-          />
-        </Card>
+      {history === undefined || history.changes.length === 0 ? null : (
+        <Picture token={token} history={history} untilMs={untilMs} />
       )}
       <ListCard
-        title={data === undefined ? "Movements" : `${countText(changes.length)} movements`}
-        about={
-          data === undefined || data.whole
-            ? "All changes of its wallets' balances, newest first"
-            : "The oldest 10,000 of each wallet; there are more"
+        title={
+          history === undefined ? "Movements" : `${countText(history.changes.length)} movements`
         }
-        of={query}
+        about={
+          history === undefined || history.isWhole
+            ? "All changes of its balance, over the wallets that it had then, newest first"
+            : "The first 10,000 shown; there are more"
+        }
+        of={of}
         what="The movements"
         label="Movements of this holder"
+        view="holder"
         height="26rem"
-        columns={changeColumns(decimals)}
-        rows={() => newestFirst}
+        columns={columns}
+        rows={({ changes }) => changes}
         keyOf={({ cursor }) => cursor}
         empty={{ title: "No movements" }}
       />
     </>
   );
 };
+
+const Picture = ({
+  token,
+  history: { changes },
+  untilMs,
+}: {
+  readonly token: Token;
+  readonly history: History;
+  readonly untilMs: number | undefined;
+}) => {
+  const { times, lines } = useMemo(() => {
+    const steps: { timeMs: number; total: bigint }[] = [];
+    for (const { timeMs, totalAfter } of changes.toReversed()) {
+      const last = steps.at(-1);
+      // The last change of a second is its end.
+      if (last?.timeMs === timeMs) last.total = totalAfter;
+      else steps.push({ timeMs, total: totalAfter });
+    }
+    const end = steps.at(-1);
+    if (end !== undefined) steps.push({ timeMs: untilMs ?? Date.now(), total: end.total });
+    const values = steps.map(({ total }) => total);
+    return {
+      times: steps.map(({ timeMs }) => timeMs),
+      lines: [{ name: "Balance", colour: "accent", values }] as const,
+    };
+  }, [changes, untilMs]);
+  const measure = useMemo(() => amounts(token), [token]);
+  return (
+    <OverTime
+      title="Balance over time"
+      about="Tokens and grants of all wallets that it had then"
+      caption="Balance of this holder over time"
+      kind="steps"
+      times={times}
+      lines={lines}
+      measure={measure}
+      height={220}
+    />
+  );
+};
+
+const columnsOf = (token: Token): readonly Column<Change>[] => [
+  timeColumn("Time", ({ timeMs }) => timeMs),
+  {
+    header: "Type",
+    cell: ({ cause }) => <Cut text={CAUSES[cause]} />,
+    plain: ({ cause }) => CAUSES[cause],
+  },
+  amountColumn("Change", token, ({ change }) => change, { signed: true }),
+  amountColumn("Total after", token, ({ totalAfter }) => totalAfter, { wideOnly: true }),
+  {
+    header: "Counterparty",
+    wideOnly: true,
+    cell: ({ counterparty, counterpartyHolderId }) =>
+      counterparty && (
+        <Side
+          coinType={token.coinType}
+          address={counterparty}
+          holderId={counterpartyHolderId}
+          none=""
+        />
+      ),
+    plain: ({ counterparty }) => counterparty,
+  },
+  {
+    header: "Wallet",
+    wideOnly: "very",
+    cell: ({ wallet }) => <WalletName address={wallet} to="movements" />,
+    plain: ({ wallet }) => wallet,
+  },
+  {
+    header: "Held in",
+    wideOnly: "very",
+    cell: ({ part }) => part && HELD_IN[part],
+    plain: ({ part }) => part && HELD_IN[part],
+  },
+  transactionColumn(({ txDigest }) => txDigest),
+];
+
+const HELD_IN = { TOKENS: "tokens", GRANTS: "grants" } as const;

@@ -17,11 +17,13 @@ import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, useRow, type Wallet } from "../../register/register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
 import { Amount } from "../../shown/fitted.tsx";
+import { dayText } from "../../shown/moment.ts";
 import { shortened } from "../../shown/shorten.ts";
 import { Ago, Moment } from "../../shown/shown.tsx";
-import { BalanceOverTime } from "./balance.tsx";
+import { Balance } from "./balance.tsx";
 import { Events } from "./events.tsx";
 import { Grants } from "./grants.tsx";
+import { useHistory } from "./history.ts";
 
 const HolderPage = () => <OfToken>{(token) => <Holder token={token} />}</OfToken>;
 
@@ -55,6 +57,8 @@ const Holder = ({ token }: { readonly token: Token }) => {
     holderId === null ? { kind: "WALLET", address: holder } : { kind: "HOLDER", holderId };
   const timeMs = register.data?.timeMs ?? to * 1_000;
   const untilMs = at === undefined ? undefined : timeMs;
+  const history = useHistory(token.coinType, row?.holderId ?? holder, { at, untilMs });
+  const since = history.data?.sinceMs;
   return (
     <>
       <PageHead
@@ -65,6 +69,7 @@ const Holder = ({ token }: { readonly token: Token }) => {
             <Labelled token={token} of={subject} name={title} /> in {tokenName(token)}
             {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
             {atMs === undefined ? null : <Moment at={atMs} />}
+            {since == null ? null : <>, a holder since {dayText(since)}</>}
           </>
         }
       >
@@ -104,9 +109,9 @@ const Holder = ({ token }: { readonly token: Token }) => {
             ) : (
               <Held register={found} row={row} />
             )}
+            <Balance token={token} of={history} untilMs={untilMs} />
             {addresses.length === 0 ? null : (
               <>
-                <BalanceOverTime token={token} addresses={addresses} untilMs={untilMs} />
                 <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
                 <Events
                   coinType={token.coinType}

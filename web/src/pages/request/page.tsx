@@ -138,8 +138,10 @@ const Summary = ({ request }: { readonly request: TaRequest }) => {
         <Fact name="Transaction">
           {txId === null ? (
             <span className="text-muted">{final ? "none" : "none yet"}</span>
-          ) : (
+          ) : txId.startsWith("0x") ? (
             <LongId text={txId} what="transaction" explorer="transaction" head={10} tail={8} />
+          ) : (
+            <TransactionId digest={txId} />
           )}
         </Fact>
       </Facts>

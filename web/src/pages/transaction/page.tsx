@@ -165,11 +165,20 @@ const columnsOf = (tokens: readonly Token[]) => {
         return <Badge tone={tone}>{label}</Badge>;
       },
     },
-    { header: "Amount", align: "right", cell: ({ coinType, ...row }) => amount(coinType, row.amount) },
+    {
+      header: "Amount",
+      align: "right",
+      cell: ({ coinType, ...row }) => amount(coinType, row.amount),
+    },
     {
       header: "From",
       cell: ({ coinType, fromAddress, fromHolderId }) => (
-        <Side coinType={coinType} address={fromAddress} holderId={fromHolderId} none="newly issued" />
+        <Side
+          coinType={coinType}
+          address={fromAddress}
+          holderId={fromHolderId}
+          none="newly issued"
+        />
       ),
     },
     {
