@@ -1,7 +1,9 @@
 /** One request: its status, its steps, its transaction, and the callback to its caller. */
+
 import { Link, useParams } from "@tanstack/react-router";
 import { Answered, Failed } from "../../blocks/answered.tsx";
 import { Card, Empty, Fact, Facts, Notice, PageHead } from "../../blocks/blocks.tsx";
+import { TransactionId } from "../../blocks/columns.tsx";
 import { DeliveryBadge, kindText, RequestBadge } from "../../blocks/operator.tsx";
 import { TimelineItem } from "../../blocks/timeline.tsx";
 import type { Deliveries, TaRequest } from "../../data/answers.ts";
