@@ -102,7 +102,6 @@ const routeTree = root.addChildren([
     about: { ofToken: true },
     load: () => import("./pages/movements/page.tsx"),
   }),
-  page({ path: "/transaction/$digest", load: () => import("./pages/transaction/page.tsx") }),
   page({
     path: "/roles",
     search: ["at"],

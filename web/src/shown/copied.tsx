@@ -38,7 +38,8 @@ const ExplorerLink = ({
   readonly value: string;
 }) => {
   const page = useSettings().explorer?.[kind];
-  if (page == null) return null;
+  // A path of this page is linked where the text is.
+  if (page == null || page.startsWith("/")) return null;
   return (
     <a
       href={page.replace(/\{[a-zA-Z]+\}/, () => encodeURIComponent(value))}

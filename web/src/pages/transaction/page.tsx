@@ -13,7 +13,7 @@ import { CAUSES, eventText, movementOf, roleName } from "../../register/words.ts
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
-import { fromSeconds } from "../../shown/moment.ts";
+import { dayText, fromSeconds } from "../../shown/moment.ts";
 import { shortened } from "../../shown/shorten.ts";
 import { Moment } from "../../shown/shown.tsx";
 
@@ -76,7 +76,11 @@ const Shown = ({
   return (
     <div className="space-y-4">
       <Figures>
-        <Figure label="Time" value={<Moment at={fromSeconds(checkpointTimestamp)} />} />
+        <Figure
+          label="Time"
+          value={dayText(fromSeconds(checkpointTimestamp))}
+          about={<Moment at={fromSeconds(checkpointTimestamp)} />}
+        />
         <Figure
           label="Checkpoint"
           value={
