@@ -271,7 +271,7 @@ test("unanswerable requests are refused with the reason", async () => {
     [path("cap-table", { atCheckpoint: "1", atTimestamp: "1" }), 400, "not both"],
     [path("cap-table", { atTimestamp: "1" }), 400, "before the log begins"],
     [path("cap-table", { atTimestamp: "999999999999" }), 409, "is indexed yet"],
-    [path("cap-table", { format: "xls" }), 400, "format: must be csv, csv-zip, json or ocf"],
+    [path("cap-table", { format: "xls" }), 400, "format: must be csv, csv-zip, json, ocf or pdf"],
     [path("cap-table", { format: "ocf", lots: "lifo" }), 400, "lots: must be fifo or pro-rata"],
     [path("cap-table", { lots: "fifo" }), 400, "lots: only the format ocf has lots"],
     [path("cap-table", { for: "me" }), 400, "for: must be people or programs"],
