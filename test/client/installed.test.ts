@@ -357,6 +357,8 @@ test("decimal text in the schema becomes a bigint, and nothing else does", async
     if (!isObjectType(type) || /^(__|Query|Subscription)/.test(type.name)) continue;
     for (const { name, description, type: of } of Object.values(type.getFields())) {
       if (getNamedType(of).name !== "String" || name === "historyFilledThrough") continue;
+      // A date, which is never digits alone; a backfill's member of this name is a checkpoint.
+      if (type.name === "Label" && name === "at") continue;
       const value = exactMembers({ [name]: "7" })[name];
       expect([type.name, name, typeof value]).toEqual([
         type.name,
