@@ -10,7 +10,7 @@ import type { Remedy } from "../src/waiting/remedy.ts";
 import { Keyring } from "./chain/keyring.ts";
 import type { LiveObject } from "./chain/state.ts";
 import { DEFAULT_INVESTORS, DEFAULT_NOISE, EDITION } from "./edition.ts";
-import { advance, newWorld, OPENING_ENDS } from "./issuer/advance.ts";
+import { advance, newWorld, openingEnds } from "./issuer/advance.ts";
 import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
 import type { Pace, Stage, World } from "./issuer/stage.ts";
 import { type Submission, SubmissionQueue, type TransactionReceipt } from "./issuer/submissions.ts";
@@ -47,6 +47,11 @@ export type DemoOptions = {
   readonly commitsFrom?: bigint | undefined;
   /** Checkpoints of an epoch: 2 to 1,000,000; 300 by default. */
   readonly epochLength?: number | undefined;
+  /**
+   * Plays the two years of a company that was founded then, Unix ms, and goes on afterwards; without
+   * it four issuers act at random.
+   */
+  readonly foundedMs?: bigint | undefined;
   /** Time of checkpoint 0, Unix ms. */
   readonly genesisTimeMs?: bigint | undefined;
   readonly intervalMs?: bigint | undefined;
@@ -103,7 +108,7 @@ export type DemoLedger = DemoIdentity & {
   next(): DemoCheckpoint;
   snapshot(): DemoModel;
   /**
-   * Submits a transaction for the next checkpoint after the opening (`OPENING_ENDS`) and resolves
+   * Submits a transaction for the next checkpoint after the opening (`openingEnds`) and resolves
    * when it is made, also after an abort.
    * @throws RejectedTransactionError when the network would refuse it
    */
@@ -152,12 +157,14 @@ export const createDemoLedger = (options: DemoOptions): DemoLedger => {
     Object.values(pace).map(String),
     keepEvents,
     String(timeOf(0n)),
+    ...(options.foundedMs === undefined ? [] : [String(options.foundedMs)]),
     process.versions.v8,
   ]);
 
   const saved = options.from === undefined ? undefined : load(options.from, key);
-  const identity = saved?.identity ?? scout(seed, pace, timeOf);
-  const world = saved?.world ?? newWorld(seed, keepEvents);
+  const identity =
+    saved?.identity ?? scout(newWorld(seed, false, options.foundedMs), pace, seed, timeOf);
+  const world = saved?.world ?? newWorld(seed, keepEvents, options.foundedMs);
   const keyring = new Keyring(seed, world.chain.accounts);
   const submissions = new SubmissionQueue();
 
@@ -205,13 +212,18 @@ const asDemoCheckpoint = (sealed: SealedCheckpoint): DemoCheckpoint => ({
 });
 
 /** Runs the opening once, as packages and coin types get their ids when published. */
-const scout = (seed: string, pace: Pace, timeOf: (sequence: bigint) => bigint): DemoIdentity => {
-  const world = newWorld(seed, false);
+const scout = (
+  world: World,
+  pace: Pace,
+  seed: string,
+  timeOf: (sequence: bigint) => bigint,
+): DemoIdentity => {
   const keyring = new Keyring(seed, world.chain.accounts);
   const { chain, securities, foreignPackages } = world;
   const members = chain.committee.map(({ publicKey, stake }) => ({ publicKey, stake }));
   let chainId = "";
-  for (let sequence = 0n; sequence <= OPENING_ENDS; sequence += 1n) {
+  const last = openingEnds(world.company !== undefined);
+  for (let sequence = 0n; sequence <= last; sequence += 1n) {
     const sealed = advance(world, pace, keyring, timeOf(sequence), new SubmissionQueue());
     if (sequence === 0n) chainId = base58(sealed.digest);
     if (securities.packages.length === 2) break;

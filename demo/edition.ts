@@ -9,11 +9,16 @@
  */
 export const EDITION = 3;
 
+/** Who acts: a company with a history of two years, or four issuers at random. */
+export type Story = "company" | "chance";
+
 /** Options that distinguish ledgers of one edition; a data folder holds one. */
 export type LedgerOptions = {
   readonly seed: string;
   readonly investors: number;
   readonly noise: number;
+  /** Undefined: the data folder's, and a company in a new one. */
+  readonly story?: Story | undefined;
 };
 
 export const DEFAULT_INVESTORS = 40;
@@ -24,10 +29,12 @@ export type LedgerSettings = {
   readonly seed: bigint | number | string;
   readonly investors?: number | undefined;
   readonly noise?: number | undefined;
+  readonly story?: Story | undefined;
 };
 
 export const ledgerOptions = ({
   seed,
   investors = DEFAULT_INVESTORS,
   noise = DEFAULT_NOISE,
-}: LedgerSettings): LedgerOptions => ({ seed: String(seed), investors, noise });
+  story,
+}: LedgerSettings): LedgerOptions => ({ seed: String(seed), investors, noise, story });

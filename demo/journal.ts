@@ -24,7 +24,8 @@ export class OtherDemoLedgerError extends Error {
   constructor(path: string, found: LedgerOptions) {
     super(
       `${path} belongs to a demo ledger with seed ${found.seed}, ${found.investors} investors and ` +
-        `noise ${found.noise}; use these, or another data folder`,
+        `noise ${found.noise}${found.story === undefined ? "" : `, and the story ${found.story}`}; ` +
+        "use these, or another data folder",
     );
   }
 }
@@ -72,6 +73,7 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
   const timelinePath = join(dataDir, "demo-ledger.json");
   const submissionsPath = join(dataDir, "demo-ledger-submissions.jsonl");
   const receiptsPath = join(dataDir, "demo-ledger-receipts.jsonl");
+  const { seed, investors, noise } = options;
 
   /** Files whose last line this process wrote completely. */
   const whole = new Set<string>();
@@ -91,10 +93,14 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
         throw new JournalDamagedError(timelinePath, "members are missing");
       const { edition = FIRST_EDITION } = value;
       if (edition !== EDITION) throw new FormerDemoLedgerError(dataDir, edition);
-      const { seed, investors, noise } = value.options;
-      if (seed !== options.seed || investors !== options.investors || noise !== options.noise) {
-        throw new OtherDemoLedgerError(timelinePath, value.options);
-      }
+      const found = value.options;
+      const story = value.timeline.foundedMs === undefined ? "chance" : "company";
+      const isOurs =
+        found.seed === seed &&
+        found.investors === investors &&
+        found.noise === noise &&
+        (options.story === undefined || options.story === story);
+      if (!isOurs) throw new OtherDemoLedgerError(timelinePath, { ...found, story });
       return value.timeline;
     },
     writeTimeline: (timeline) => {
@@ -102,7 +108,7 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
       const temporary = `${timelinePath}.${process.pid}.part`;
       writeFileSync(
         temporary,
-        `${JSON.stringify({ edition: EDITION, options, timeline }, toJson, 2)}\n`,
+        `${JSON.stringify({ edition: EDITION, options: { seed, investors, noise }, timeline }, toJson, 2)}\n`,
       );
       renameSync(temporary, timelinePath);
     },
@@ -193,6 +199,7 @@ const isTimelineFile = (value: unknown): value is TimelineFile =>
   isObject(value.options) &&
   isObject(value.timeline) &&
   typeof value.timeline.settledUntil === "bigint" &&
+  ["bigint", "undefined"].includes(typeof value.timeline.foundedMs) &&
   Array.isArray(value.timeline.stretches) &&
   value.timeline.stretches.every(
     (stretch: unknown) =>

@@ -14,6 +14,7 @@ import { makeDataDir } from "../src/settings/data-dir.ts";
 import { highest } from "../src/values/bigints.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import type { LiveObject } from "./chain/state.ts";
+import { COMPANY_SPAN_MS } from "./company/two-years.ts";
 import {
   createDemoLedger,
   type DemoCheckpoint,
@@ -23,7 +24,7 @@ import {
   SavedStateMismatchError,
 } from "./demo-ledger.ts";
 import { type LedgerSettings, ledgerOptions } from "./edition.ts";
-import { OPENING_ENDS } from "./issuer/advance.ts";
+import { openingEnds } from "./issuer/advance.ts";
 import type { Staff } from "./issuer/people.ts";
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
 import { openJournal } from "./journal.ts";
@@ -42,7 +43,7 @@ export type DemoSourceOptions = LedgerSettings & {
   readonly checkpointsPerSecond: number;
   /** Checkpoints that exist at the first opening. */
   readonly history: number;
-  /** Period of the history in ms; 90 days by default. */
+  /** Period of the history in ms; by default a company's two years, or 90 days of chance. */
   readonly historySpanMs?: number | undefined;
   /** Encoding of checkpoints; protobuf by default. */
   readonly encoding?: Encoding | undefined;
@@ -113,21 +114,29 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   }
   const awaited = new Map<Submission, Awaiting>();
   const receipts = new Map(journal.readReceipts().map((receipt) => [receipt.digest, receipt]));
+  const { seed, investors, noise } = identity;
+  const { foundedMs } = timeline;
   const demoOptions: DemoOptions = {
-    ...identity,
+    ...{ seed, investors, noise, foundedMs },
     keepEvents: false,
     timeOf: (sequence) => timeOf(timeline, sequence),
   };
   // For identity and keys; each reader has its own ledger.
   const known = createDemoLedger(demoOptions);
+  const opening = openingEnds(foundedMs !== undefined);
 
   function begin(): Timeline {
     makeDataDir(dataDir);
+    const nowMs = now();
+    const hasCompany = identity.story !== "chance";
     const started = newTimeline({
-      nowMs: now(),
+      nowMs,
       history: BigInt(options.history),
-      historySpanMs: BigInt(options.historySpanMs ?? NINETY_DAYS_MS),
+      historySpanMs: BigInt(
+        options.historySpanMs ?? (hasCompany ? COMPANY_SPAN_MS : NINETY_DAYS_MS),
+      ),
       perSecond,
+      ...(hasCompany && { foundedMs: nowMs - COMPANY_SPAN_MS }),
     });
     journal.writeTimeline(started);
     return started;
@@ -287,7 +296,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
       new Promise((resolve, reject) => {
         if (closing.signal.aborted) throw new DemoSourceClosedError();
         runOn();
-        const checkpoint = highest(newestAt(timeline, now()), handedOut, OPENING_ENDS) + 1n;
+        const checkpoint = highest(newestAt(timeline, now()), handedOut, opening) + 1n;
         journal.appendSubmission({ checkpoint, submission });
         awaited.set(submission, { resolve, reject });
         note(checkpoint, submission);

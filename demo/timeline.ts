@@ -14,6 +14,8 @@ export type Stretch = {
 export type Timeline = {
   readonly stretches: readonly Stretch[];
   readonly settledUntil: bigint;
+  /** When the company of the ledger was founded, Unix ms; absent where chance alone acts. */
+  readonly foundedMs?: bigint;
 };
 
 /** Times are fixed this far ahead, ms; without a reader the clock stops within it. */
@@ -25,8 +27,9 @@ export const newTimeline = (options: {
   readonly history: bigint;
   readonly historySpanMs: bigint;
   readonly perSecond: bigint;
+  readonly foundedMs?: bigint;
 }): Timeline => {
-  const { nowMs, history, historySpanMs, perSecond } = options;
+  const { nowMs, history, historySpanMs, perSecond, foundedMs } = options;
   const past: Stretch = {
     from: 0n,
     startMs: nowMs - historySpanMs,
@@ -35,7 +38,8 @@ export const newTimeline = (options: {
   };
   const live: Stretch = { from: history, startMs: nowMs, spanMs: 1_000n, count: perSecond };
   const stretches = history > 0n ? [past, live] : [live];
-  return { stretches, settledUntil: history + ahead(perSecond) };
+  const settledUntil = history + ahead(perSecond);
+  return { stretches, settledUntil, ...(foundedMs !== undefined && { foundedMs }) };
 };
 
 /** Time of a checkpoint, Unix ms. */
@@ -72,7 +76,7 @@ export const settle = (
   const stoodStill = lastMs < nowMs;
   const samePace = current?.count === perSecond && current.spanMs === 1_000n;
   if (!stoodStill && samePace) {
-    return { stretches, settledUntil: settledUntil + ahead(perSecond) };
+    return { ...timeline, settledUntil: settledUntil + ahead(perSecond) };
   }
   const live: Stretch = {
     from: settledUntil + 1n,
@@ -80,7 +84,11 @@ export const settle = (
     spanMs: 1_000n,
     count: perSecond,
   };
-  return { stretches: [...stretches, live], settledUntil: settledUntil + ahead(perSecond) };
+  return {
+    ...timeline,
+    stretches: [...stretches, live],
+    settledUntil: settledUntil + ahead(perSecond),
+  };
 };
 
 /** Stops the clock: fixes nothing beyond what is due or was handed out. */
@@ -88,7 +96,7 @@ export const stop = (timeline: Timeline, handedOut: bigint, nowMs: bigint): Time
   const last = highest(newestAt(timeline, nowMs), handedOut);
   if (last < 0n || last >= timeline.settledUntil) return timeline;
   const stretches = timeline.stretches.filter(({ from }) => from <= last);
-  return { stretches, settledUntil: last };
+  return { ...timeline, stretches, settledUntil: last };
 };
 
 const ahead = (perSecond: bigint): bigint => (perSecond * SETTLED_AHEAD_MS) / 1_000n;

@@ -7,6 +7,8 @@ import {
 import { executeGenesis } from "../chain/genesis.ts";
 import type { Keyring } from "../chain/keyring.ts";
 import { emptyChain } from "../chain/state.ts";
+import { FOUNDING } from "../company/founding.ts";
+import { dueActs } from "../company/two-years.ts";
 import { emptyModel } from "../model.ts";
 import { chance, diceFrom, draw, emptyRoster } from "../random.ts";
 import type { SealedCheckpoint } from "../wire/checkpoint.ts";
@@ -18,13 +20,19 @@ import type { SubmissionQueue } from "./submissions.ts";
 
 /** Last checkpoint of the opening, which is scripted; submissions wait until then. */
 export const OPENING_ENDS = BigInt(OPENING.length);
+const FOUNDING_ENDS = BigInt(FOUNDING.length);
+
+/** The same for a ledger with or without a company. */
+export const openingEnds = (hasCompany: boolean): bigint =>
+  hasCompany ? FOUNDING_ENDS : OPENING_ENDS;
 
 /** Probability of a checkpoint without actions. */
 const QUIET = 0.15;
 /** Probability that it has no transaction at all. */
 const BARE = 0.1;
 
-export const newWorld = (seed: string, keepsEvents: boolean): World => ({
+/** @param foundedMs of the company whose two years are played; without it chance alone acts */
+export const newWorld = (seed: string, keepsEvents: boolean, foundedMs?: bigint): World => ({
   chain: emptyChain(seed),
   securities: {
     packages: [],
@@ -38,6 +46,7 @@ export const newWorld = (seed: string, keepsEvents: boolean): World => ({
   imitations: [],
   upgradeCap: "",
   strangers: emptyRoster(),
+  ...(foundedMs !== undefined && { company: { foundedMs, day: 0 } }),
 });
 
 export const advance = (
@@ -47,27 +56,31 @@ export const advance = (
   timestampMs: bigint,
   submissions: SubmissionQueue,
 ): SealedCheckpoint => {
-  const { chain, dice } = world;
+  const { chain, dice, company } = world;
+  const opening = company === undefined ? OPENING : FOUNDING;
   const open = openCheckpoint(chain, timestampMs);
   const stage: Stage = { world, pace, keyring, open };
   const { sequence } = open;
 
   if (sequence === 0n) executeGenesis(chain, open, account(stage, FAUCET));
-  else if (sequence <= OPENING_ENDS) {
-    const step = OPENING[Number(sequence) - 1];
+  else if (sequence <= BigInt(opening.length)) {
+    const step = opening[Number(sequence) - 1];
     if (step !== undefined && step !== "bare") {
       executePrologue(chain, open);
       step(stage);
     }
   } else {
     const actions = chance(dice, QUIET) ? 0 : actionsNow(stage);
-    const isBare = actions === 0 && chance(dice, BARE) && submissions.isEmpty;
+    const acts = company === undefined ? [] : dueActs(stage, company);
+    const isIdle = actions + acts.length === 0;
+    const isBare = isIdle && chance(dice, BARE) && submissions.isEmpty;
     if (!isBare) {
       executePrologue(chain, open);
       submissions.executeAll(stage);
+      for (const act of acts) act(stage);
       for (let n = 0; n < actions; n += 1) {
         if (chance(dice, pace.noise)) disturb(stage);
-        else actAtRandom(stage);
+        else if (company === undefined) actAtRandom(stage);
       }
     }
   }

@@ -9,9 +9,10 @@ import type { CoinModel } from "../model.ts";
 import { ByteWriter } from "../wire/byte-writer.ts";
 import { type Coin, coinMetadata, currency, idOnly, treasuryCap } from "./coin-objects.ts";
 import { publish, type Sources } from "./packages.ts";
-import { account, perform, type Stage } from "./stage.ts";
+import { staffOf } from "./people.ts";
+import { perform, type Stage } from "./stage.ts";
 
-type CoinPlan = {
+export type CoinPlan = {
   readonly symbol: string;
   readonly name: string;
   readonly decimals: number;
@@ -59,7 +60,7 @@ export const COINS: readonly CoinPlan[] = [
 ];
 
 /** The first ContractAdmin of a coin. */
-const adminOf = (stage: Stage, symbol: string): string => account(stage, `${symbol}/admin`);
+const adminOf = (stage: Stage, symbol: string): string => staffOf(stage.keyring, symbol).admin;
 
 /** Publishes a coin's package and description, and creates its treasury. */
 export const issueCoin = (stage: Stage, plan: CoinPlan): void => {

@@ -24,7 +24,7 @@ import { SCHEDULES } from "./schedules.ts";
 import { account, type Stage, transact, transactAll } from "./stage.ts";
 
 /** One checkpoint of the opening. */
-type Step = (stage: Stage) => void;
+export type Step = (stage: Stage) => void;
 
 /** Repeats a step for every security token, with its staff. */
 const forEachCoin =
@@ -201,14 +201,14 @@ const SECOND_VERSION: Sources = {
 };
 export const PUBLISHER = "publisher";
 
-const publishContract: Step = (stage) => {
+export const publishContract: Step = (stage) => {
   const sender = account(stage, PUBLISHER);
   const { packageId, capId } = publish(stage, sender, FIRST_VERSION);
   stage.world.securities.packages.push(packageId);
   stage.world.upgradeCap = capId;
 };
 
-const upgradeContract: Step = (stage) => {
+export const upgradeContract: Step = (stage) => {
   const { securities, upgradeCap } = stage.world;
   const before = {
     packageId: securities.packages[0] ?? "",
@@ -218,7 +218,7 @@ const upgradeContract: Step = (stage) => {
   securities.packages.push(upgrade(stage, account(stage, PUBLISHER), before, SECOND_VERSION));
 };
 
-const publishForeign =
+export const publishForeign =
   (label: string, sources: Sources): Step =>
   (stage) => {
     stage.world.foreignPackages.push(publish(stage, account(stage, label), sources).packageId);

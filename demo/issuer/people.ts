@@ -17,17 +17,26 @@ export type Staff = {
   readonly officer: string;
 };
 
+/** Tokens of an issuer that has several, by its first one: the same people act for them. */
+const HOUSES: ReadonlyMap<string, string> = new Map([
+  ["ACMEP", "ACME"],
+  ["ACMEO", "ACME"],
+]);
+
+const houseOf = (symbol: string): string => HOUSES.get(symbol) ?? symbol;
+
 export const staffOf = (keyring: Keyring, symbol: string): Staff => ({
-  admin: keyring.account(`${symbol}/admin`),
-  reserve: keyring.account(`${symbol}/reserve`),
+  admin: keyring.account(`${houseOf(symbol)}/admin`),
+  reserve: keyring.account(`${houseOf(symbol)}/reserve`),
+  // A registrar's gas coins serve one token.
   registrar: keyring.account(`${symbol}/registrar`),
-  officer: keyring.account(`${symbol}/officer`),
+  officer: keyring.account(`${houseOf(symbol)}/officer`),
 });
 
 /** Wallets of the issuer, holder 0 of its register. */
 export const issuerWallets = (stage: Stage, symbol: string): readonly [string, string] => [
-  account(stage, `${symbol}/treasury`),
-  account(stage, `${symbol}/incentives`),
+  account(stage, `${houseOf(symbol)}/treasury`),
+  account(stage, `${houseOf(symbol)}/incentives`),
 ];
 
 /** Investors that every register begins with. */

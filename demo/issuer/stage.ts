@@ -5,6 +5,7 @@ import { execute, type Outcome, type Signed } from "../chain/execute.ts";
 import type { Execution } from "../chain/execution.ts";
 import type { Keyring } from "../chain/keyring.ts";
 import { type Chain, coinBalance, coinContents, type OpenCheckpoint } from "../chain/state.ts";
+import type { Company } from "../company/two-years.ts";
 import {
   type Arguments,
   type Call,
@@ -29,6 +30,8 @@ export type World = {
   upgradeCap: string;
   /** Unrelated objects that sometimes change. */
   readonly strangers: Roster;
+  /** The company whose two years are played; absent: chance alone acts. */
+  readonly company?: Company;
 };
 
 export type Pace = {

@@ -492,7 +492,12 @@ const declared = z.object({
     investors: demo(
       "DEMO_INVESTORS",
       wholeNumber(1, 1_000_000).prefault("40"),
-      "Number of investors.",
+      "Number of shareholders that the registers grow to, at least those that the demo begins with.",
+    ),
+    story: demo(
+      "DEMO_STORY",
+      z.enum(["company", "chance"]).optional(),
+      "company: three tokens of one company, over two years and on. chance: four issuers, at random, a lot at once; for tests. Default: what DATA_DIR has, and company in a new one.",
     ),
   }),
 });
