@@ -166,6 +166,7 @@ const circle = async (): Promise<Figure> => {
   const port = address !== null && typeof address === "object" ? address.port : 0;
   try {
     await using service = await startHolderbook({
+      DEMO_STORY: "chance",
       DEMO_HISTORY: "200",
       DEMO_CALLBACK_URL: `http://127.0.0.1:${port}/`,
     });

@@ -75,6 +75,9 @@ const people: readonly Omit<Person, "holderId">[] = [
   { name: "Tomas Varga", kind: "employee", joins: 616, options: 25_000n },
 ];
 
+/** Frozen at the end of the two years, and until further notice. */
+export const STILL_FROZEN = ["Tidewater Industrial Partners", "Mei-Lin Chang"];
+
 /** In the order of their holder ids, from 1; the company itself is holder 0. */
 export const CAST: readonly Person[] = people.map((person, index) => ({
   ...person,

@@ -4,7 +4,7 @@ import { registerOf, rostersOf } from "../contract/securities.ts";
 import { drawToken, drawWallet, staffOf } from "../issuer/people.ts";
 import { type Stage, transact } from "../issuer/stage.ts";
 import { between, chance, pick, pickWeighted } from "../random.ts";
-import { CAST, type Person, SEED_DAY, SERIES_A_DAY } from "./cast.ts";
+import { CAST, type Person, SEED_DAY, SERIES_A_DAY, STILL_FROZEN } from "./cast.ts";
 import {
   bought,
   claimVested,
@@ -123,19 +123,17 @@ const tidy: Habit["run"] = (stage) => {
   return token !== undefined && merge(stage, symbol, token.owner);
 };
 
-/** Freezes somebody of whom documents are missing, or releases the one frozen last. */
+/** Freezes somebody of whom documents are missing, or releases who was. */
 const suspend: Habit["run"] = (stage) => {
   const symbol = drawRegister(stage);
-  const { frozen, wallets } = registerOf(stage.world.securities, coinNamed(stage, symbol).coinType);
+  const { frozen } = registerOf(stage.world.securities, coinNamed(stage, symbol).coinType);
   const people = CAST.filter((person) =>
     walletsIn(stage, symbol, person).some((wallet) => frozen.has(wallet)),
   );
-  // One that has been frozen for long stays.
-  const last = wallets.get([...frozen.keys()].at(-1) ?? "");
-  const released = people.length > 1 ? people.find(({ holderId }) => holderId === last) : undefined;
+  const released = people.find(({ name }) => !STILL_FROZEN.includes(name));
   const person = released ?? anyone(stage, ["angel", "employee"]);
   if (person === undefined || walletsIn(stage, symbol, person).length === 0) return false;
-  if (released === undefined && people.includes(person)) return false;
+  if (STILL_FROZEN.includes(person.name)) return false;
   freeze(stage, symbol, person, released === undefined);
   return true;
 };
@@ -233,7 +231,7 @@ const HABITS: readonly Habit[] = [
   { weight: 4, run: changeWallets },
   { weight: 2, run: qualify },
   { weight: 4, run: refresh },
-  { weight: 1, run: suspend },
+  { weight: 2, run: suspend },
   { weight: 8, run: join },
 ];
 

@@ -20,8 +20,10 @@ export type Company = {
 
 type Act = (stage: Stage) => void;
 
-/** Acts of one checkpoint after which no further day begins in it. */
-const MOST_ACTS = 100;
+/** Entries of the chronicle in one checkpoint, after which no further day begins in it. */
+const MOST_ENTRIES = 50;
+/** Other acts in one checkpoint: a history of few checkpoints leaves ordinary ones out. */
+const MOST_EVERYDAY = 6;
 
 /** Acts per checkpoint once the two years are over: four a minute at four checkpoints a second. */
 const LIVE = 1 / 60;
@@ -39,11 +41,18 @@ export const dueActs = (stage: Stage, company: Company): readonly Act[] => {
   const passed = Number((stage.open.timestampMs - company.foundedMs) / DAY_MS);
   if (company.day >= DAYS) return chance(dice, LIVE) ? [(on) => actEveryday(on, passed)] : [];
   const acts: Act[] = [];
-  for (; company.day <= Math.min(passed, DAYS - 1) && acts.length < MOST_ACTS; company.day += 1) {
+  let [entries, everyday] = [0, 0];
+  const last = Math.min(passed, DAYS - 1);
+  for (; company.day <= last && entries < MOST_ENTRIES; company.day += 1) {
     const { day } = company;
-    acts.push(...(CHRONICLE.get(day) ?? []));
+    const told = CHRONICLE.get(day) ?? [];
+    entries += told.length;
+    acts.push(...told);
     const wanted = isWeekend(company, day) ? 0 : (draw(dice) / 0x1_0000_0000) * 2 * perDay(day);
-    for (let n = 0; n < Math.round(wanted); n += 1) acts.push((on) => actEveryday(on, day));
+    for (let n = 0; n < Math.round(wanted) && everyday < MOST_EVERYDAY; n += 1) {
+      everyday += 1;
+      acts.push((on) => actEveryday(on, day));
+    }
   }
   return acts;
 };

@@ -34,6 +34,7 @@ export const serveLedger = async (dataDir: string, seed: number) => {
   const source = demoSource({
     dataDir,
     seed: `chaos ${seed}`,
+    story: "chance",
     checkpointsPerSecond: PER_SECOND,
     history: HISTORY,
   });

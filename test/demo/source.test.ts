@@ -3,6 +3,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { COMPANY_SPAN_MS } from "../../demo/company/two-years.ts";
 import { RejectedTransactionError } from "../../demo/issuer/submissions.ts";
 import { JournalDamagedError, OtherDemoLedgerError } from "../../demo/journal.ts";
 import { type DemoSource, type DemoSourceOptions, demoSource } from "../../demo/source.ts";
@@ -17,7 +18,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const newDataDir = () => mkdtemp(join(folder, "data-"));
 
 const open = (dataDir: string, more: Partial<DemoSourceOptions> = {}): DemoSource =>
-  demoSource({ dataDir, seed: "live", checkpointsPerSecond: 100, history: 80, ...more });
+  demoSource({
+    ...{ dataDir, seed: "live", story: "chance", checkpointsPerSecond: 100, history: 80 },
+    ...more,
+  });
 
 /** Checkpoints `first` to `last` as text, with a deadline. */
 const read = async (
@@ -101,6 +105,29 @@ test("a restart continues from a saved state", async () => {
   for (const name of states) await writeFile(join(dataDir, "demo-ledger-states", name), "junk");
   expect(await read(restarted, 1_040n, 1_050n)).toEqual(before.slice(1_040));
   await restarted.close();
+});
+
+test("a company's ledger continues from its saved state with the same bytes, and is not taken for one of chance", async () => {
+  const dataDir = await newDataDir();
+  const company = { story: undefined, history: 60, checkpointsPerSecond: 1_000 } as const;
+  const source = open(dataDir, company);
+  expect(source.coinTypes.map(({ symbol }) => symbol)).toEqual(["ACME", "ACMEP", "ACMEO"]);
+  const span = source.timeOf(60n) - source.timeOf(0n);
+  expect(span).toBe(COMPANY_SPAN_MS);
+  const before = await read(source, 0n, 70n);
+  await source.close();
+  const [saved] = await readdir(join(dataDir, "demo-ledger-states"));
+  expect(saved).toBe("71.state");
+
+  const restarted = open(dataDir, company);
+  const after = await read(restarted, 71n, 80n);
+  await restarted.close();
+  await rm(join(dataDir, "demo-ledger-states"), { recursive: true });
+  const anew = open(dataDir, { ...company, story: "company" });
+  expect(await read(anew, 0n, 80n)).toEqual([...before, ...after]);
+  await anew.close();
+  expect(() => open(dataDir, { history: 60 })).toThrow(OtherDemoLedgerError);
+  expect(() => open(dataDir, { history: 60 })).toThrow(/and the story company/);
 });
 
 test("a submitted transaction lands in one of the next checkpoints, also after a restart", async () => {

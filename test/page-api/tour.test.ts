@@ -199,7 +199,7 @@ test.skipIf(chromium === undefined)(
       return JSON.parse(z.string().parse(await page.evaluate(script)));
     };
     expect(await told(listed.url)).toEqual({
-      tokens: 4,
+      tokens: 3,
       changes: 5,
       events: 0,
       roots: 200,

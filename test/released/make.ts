@@ -29,7 +29,10 @@ const [folder = ""] = process.argv.slice(2);
 if (folder === "") throw new Error("name the folder to write");
 
 const HISTORY = 45;
-const demo = { seed: "released", history: HISTORY, checkpointsPerSecond: 1, investors: 4 };
+const demo = {
+  ...({ seed: "released", story: "chance", history: HISTORY } as const),
+  ...{ checkpointsPerSecond: 1, investors: 4 },
+};
 
 await using temporary = await temporaryFolder();
 const dataDir = join(temporary.path, "data");
@@ -92,6 +95,7 @@ const settings = {
   ALLOW_PRIVATE_CALLBACKS: "true",
   CALLBACK_RETRY_SECONDS: "1,1,86400",
   DEMO_SEED: demo.seed,
+  DEMO_STORY: "chance",
   DEMO_HISTORY: `${demo.history}`,
   DEMO_CHECKPOINTS_PER_SECOND: `${demo.checkpointsPerSecond}`,
   DEMO_INVESTORS: `${demo.investors}`,

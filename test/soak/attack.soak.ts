@@ -121,6 +121,7 @@ beforeAll(async () => {
     startProgram(["start"], {
       DATABASE_URL: database.url,
       DATA_DIR: join(folder.path, "data"),
+      DEMO_STORY: "chance",
       DEMO_HISTORY: String(HISTORY),
       LOG_LEVEL: "warn",
       RATE_LIMIT_PER_MINUTE: "10000000",

@@ -17,7 +17,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   let coinType = "";
   beforeAll(async () => {
     [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
-    coinType = demo.coinTypes.find((type) => type.includes("BIRCH")) ?? "";
+    coinType = demo.coinTypes.find((type) => type.includes("ACMEP")) ?? "";
     const held = {
       from: "400",
       reason: "shared_token_objects: cannot read the object SharedToken at checkpoint 400",
@@ -52,7 +52,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     async (width) => {
       await using watched = await open("/status", width);
       const { page, complaints } = watched;
-      await page.getByText("BIRCH is in quarantine since checkpoint 400").first().waitFor();
+      await page.getByText("ACMEP is in quarantine since checkpoint 400").first().waitFor();
       await page.getByText(`holderbook quarantine retry ${coinType}`).first().waitFor();
       expect(await tooWide(page)).toEqual([]);
       expect(await seriousFaults(page, "light")).toEqual([]);
@@ -64,7 +64,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   test("its views say so in place of figures, and lead to the state before", async () => {
     await using watched = await open("/cap-table");
     const { page, complaints } = watched;
-    await page.getByText("BIRCH is in quarantine since checkpoint 400").first().waitFor();
+    await page.getByText("ACMEP is in quarantine since checkpoint 400").first().waitFor();
     if (PICTURES) await page.screenshot({ path: `${PICTURES}/cap-table.png` });
     await page.getByRole("button", { name: "Show the state before" }).first().click();
     await page.locator("[data-amount]").first().waitFor();
@@ -75,7 +75,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const moved = new URL("/movements", demo.url);
     moved.searchParams.set("token", coinType);
     await page.goto(moved.href);
-    await page.getByText("BIRCH is in quarantine since checkpoint 400").first().waitFor();
+    await page.getByText("ACMEP is in quarantine since checkpoint 400").first().waitFor();
     if (PICTURES) await page.screenshot({ path: `${PICTURES}/movements.png` });
     await page.getByRole("button", { name: "Show the state before" }).first().click();
     await page.locator("[data-amount]").first().waitFor();
@@ -151,7 +151,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
       await page.getByText("No change of ACME is missing through checkpoint 500").waitFor();
       await picture(page, "complete-proof");
       await page.goto(new URL(`/proof?token=${coinType}`, demo.url).href);
-      await page.getByText("No proof of completeness of BIRCH was made").waitFor();
+      await page.getByText("No proof of completeness of ACMEP was made").waitFor();
     });
   });
 });

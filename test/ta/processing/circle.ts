@@ -48,7 +48,10 @@ export const startCircle = async ({
 } = {}): Promise<Circle> => {
   const database = await freshDatabase({ max: 12 });
   const dataDir = await mkdtemp(join(tmpdir(), "circle-"));
-  const source = demoSource({ dataDir, seed: "circle", checkpointsPerSecond, history: 60 });
+  const source = demoSource({
+    ...{ dataDir, seed: "circle", story: "chance", history: 60 },
+    checkpointsPerSecond,
+  });
   const [coin] = source.coinTypes;
   if (coin === undefined) throw new Error("the demo ledger has no coin");
   const { registrar } = source.staff(coin.coinType);
