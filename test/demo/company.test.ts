@@ -63,8 +63,8 @@ const breaches = ({ activity, holderEvents }: DemoModel): readonly string[] => {
 
 test("forty shareholders hold three tokens, every act keeps to the rules, and more is never burned than issued", () => {
   for (const seed of ["one", "two"]) {
-    const ledger = company(500, { seed });
-    for (let n = 0; n < 500; n += 1) ledger.next();
+    const ledger = company(300, { seed });
+    for (let n = 0; n < 300; n += 1) ledger.next();
     const { model } = ledger;
     expect([...model.coins.values()].map(({ symbol }) => symbol)).toEqual([
       "ACME",
@@ -114,18 +114,18 @@ test("forty shareholders hold three tokens, every act keeps to the rules, and mo
 }, 60_000);
 
 test("the company's checkpoints decode to its model, with two failed transactions of the contract", () => {
-  const ledger = company(150);
+  const ledger = company(100);
   const reader = createFactReader(ledger);
-  for (let n = 0; n < 200; n += 1) reader.next();
+  for (let n = 0; n < 140; n += 1) reader.next();
   const byId = (objects: ReadonlyMap<string, object>) =>
     [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, object]) => ({ id, ...object }));
   expect(byId(reader.tokens)).toEqual(byId(ledger.model.tokens));
   expect(byId(reader.grants)).toEqual(byId(ledger.model.grants));
   expect(reader.told).toEqual(toldByModel(ledger));
 
-  const again = company(150);
+  const again = company(60);
   let failed = 0;
-  for (let n = 0; n < 150; n += 1) {
+  for (let n = 0; n < 60; n += 1) {
     for (const { effects } of readCheckpointData(again.next().raw("bcs")).transactions) {
       if (effects.value.V2?.status.Failure !== undefined) failed += 1;
     }
