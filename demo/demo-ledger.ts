@@ -9,6 +9,7 @@ import { base58 } from "../src/values/base58.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import { Keyring } from "./chain/keyring.ts";
 import type { LiveObject } from "./chain/state.ts";
+import { companyLabels, type DemoLabel } from "./company/labels.ts";
 import { DEFAULT_INVESTORS, DEFAULT_NOISE, EDITION } from "./edition.ts";
 import { advance, newWorld, openingEnds } from "./issuer/advance.ts";
 import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
@@ -116,6 +117,8 @@ export type DemoLedger = DemoIdentity & {
   /** Performs a step in the next checkpoint after the opening. */
   act(step: (stage: Stage) => void): void;
   staff(coinType: string): Staff;
+  /** Names of the company's people and accounts; empty without a company. */
+  labels(): readonly DemoLabel[];
   /** Ed25519 secret (32 bytes) of an account. */
   secretKey(address: string): Uint8Array;
   /** A live object; undefined when there is none. */
@@ -189,6 +192,8 @@ export const createDemoLedger = (options: DemoOptions): DemoLedger => {
       if (coin === undefined) throw new DemoOptionError(`${coinType} is not a coin of this ledger`);
       return staffOf(keyring, coin.symbol);
     },
+    labels: () =>
+      options.foundedMs === undefined ? [] : companyLabels(identity.coinTypes, keyring),
     secretKey: (address) => keyring.secretKey(address),
     object: (id) => world.chain.objects.get(id),
     gasCoinsOf: (address) =>

@@ -2,6 +2,7 @@
 
 import { aborted } from "../src/waiting/aborted.ts";
 import { pause } from "../src/waiting/backoff.ts";
+import type { DemoLabel } from "./company/labels.ts";
 import { checkDemoFolder, holdsDemoLedger } from "./journal.ts";
 import { demoReceiverPort, startDemoReceiver } from "./receiver.ts";
 import type { DemoSource, DemoSourceOptions } from "./source.ts";
@@ -29,6 +30,8 @@ export type OpenDemo = {
   /** Published versions of the security-token package, original first. */
   readonly packages: readonly string[];
   readonly coinTypes: readonly string[];
+  /** Names of the company's people and accounts; empty without a company. */
+  readonly labels: readonly DemoLabel[];
   /** Starts a node for signed transactions; the source must be read meanwhile. */
   startNode(): Promise<AsyncDisposable & { readonly host: string }>;
   /** Ed25519 secret (32 bytes) of a coin's registrar, who whitelists wallets. */
@@ -52,6 +55,7 @@ const openDemo = (source: DemoSource): OpenDemo => ({
   source,
   packages: source.packages,
   coinTypes: source.coinTypes.map(({ coinType }) => coinType),
+  labels: source.labels(),
   startNode: async () => (await import("./execution.ts")).startDemoNode(source),
   registrarSecret: (coinType) => source.secretKey(source.staff(coinType).registrar),
   fundRegistrars: (coinTypes, signal) => fundRegistrars(source, coinTypes, signal),

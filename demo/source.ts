@@ -14,6 +14,7 @@ import { makeDataDir } from "../src/settings/data-dir.ts";
 import { highest } from "../src/values/bigints.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import type { LiveObject } from "./chain/state.ts";
+import type { DemoLabel } from "./company/labels.ts";
 import { COMPANY_SPAN_MS } from "./company/two-years.ts";
 import {
   createDemoLedger,
@@ -77,6 +78,8 @@ export type DemoSource = CheckpointSource &
      */
     submit(submission: Submission): Promise<TransactionReceipt>;
     staff(coinType: string): Staff;
+    /** As of `DemoLedger`. */
+    labels(): readonly DemoLabel[];
     /** Ed25519 secret (32 bytes) of an account. */
     secretKey(address: string): Uint8Array;
     /** Result of a transaction signed outside, by digest; undefined until read. */
@@ -302,6 +305,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
         note(checkpoint, submission);
       }),
     staff: (coinType) => known.staff(coinType),
+    labels: () => known.labels(),
     secretKey: (address) => known.secretKey(address),
     receipt: (digest) => receipts.get(digest),
     newestRead: () => (handedOut < 0n ? null : handedOut),

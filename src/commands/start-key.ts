@@ -1,7 +1,9 @@
 /** Keys that `start` makes, so that a newcomer's first requests work. */
 import { acting } from "../audit/sequence/acts.ts";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
+import { setLabels } from "../labels/write.ts";
 import { DEMO_ASSETS } from "../service/assets.ts";
+import type { OpenDemo } from "../service/demo.ts";
 import {
   demoOperatorKeyFile,
   demoTaKeyFile,
@@ -22,6 +24,7 @@ import { handOver, registerKey } from "../ta/requests/caller-keys.ts";
 export const startKey = async (
   config: Pick<Config, "dataDir">,
   { write }: Pick<Storage, "write">,
+  { seesLabels = false } = {},
 ): Promise<string | undefined> => {
   const kept = await keptStartKey(config);
   if (kept !== undefined && (await verifyKey(write, "graphql", kept)) !== null) return kept;
@@ -29,16 +32,18 @@ export const startKey = async (
   if (keys.some(({ kind, revokedAt }) => kind === "graphql" && revokedAt === null))
     return undefined;
 
-  return makeKey(config, write, "graphql", startKeyFile(config));
+  return (await makeKey(config, write, { kind: "graphql", seesLabels }, startKeyFile(config)))
+    .secret;
 };
 
 /**
- * Makes the operator key that the demo lends, unless there is one. A revoked one is not replaced.
- * Only where no data is real.
+ * Makes the operator key that the demo lends, unless there is one, and gives the demo's labels with
+ * it. A revoked one is not replaced. Only where no data is real.
  */
 export const demoOperatorKey = async (
   config: Pick<Config, "dataDir">,
   { write }: Pick<Storage, "write">,
+  labels: OpenDemo["labels"] = [],
 ): Promise<void> => {
   const kept = await keptDemoOperatorKey(config);
   if (kept !== undefined && (await verifyKey(write, "operator", kept)) !== null) return;
@@ -47,21 +52,25 @@ export const demoOperatorKey = async (
     ({ kind, label, revokedAt }) => kind === "operator" && label === LABEL && revokedAt !== null,
   );
   if (isRevoked) return;
-  await makeKey(config, write, "operator", demoOperatorKeyFile(config));
+  const given = { kind: "operator", seesLabels: true } as const;
+  const { id } = await makeKey(config, write, given, demoOperatorKeyFile(config));
+  const plain = labels.map((label) => ({ ...label, isSealed: false }));
+  await setLabels(write, undefined, plain, id);
 };
 
 const makeKey = async (
   config: Pick<Config, "dataDir">,
   write: Storage["write"],
-  kind: "graphql" | "operator",
+  given: { readonly kind: "graphql" | "operator"; readonly seesLabels: boolean },
   path: string,
-): Promise<string> => {
-  const { secret } = await acting(write, async (tx) => {
-    const made = await createKey(tx, { kind, label: LABEL, seesLabels: kind === "operator" });
-    return [made, { command: "start", details: { id: made.id, kind }, on: "deployment" }];
+): Promise<{ readonly id: string; readonly secret: string }> => {
+  const { kind } = given;
+  const made = await acting(write, async (tx) => {
+    const key = await createKey(tx, { ...given, label: LABEL });
+    return [key, { command: "start", details: { id: key.id, kind }, on: "deployment" }];
   });
-  await keepPrivately(config, path, `${secret}\n`);
-  return secret;
+  await keepPrivately(config, path, `${made.secret}\n`);
+  return made;
 };
 
 /**

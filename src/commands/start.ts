@@ -65,8 +65,9 @@ export const startCommand = () =>
         open.catch(() => undefined);
         return;
       }
-      const key = await startKey(config, storage);
-      if (isAllDemo(config)) await demoOperatorKey(config, storage);
+      const isDemo = isAllDemo(config);
+      const key = await startKey(config, storage, { seesLabels: isDemo });
+      if (isDemo) await demoOperatorKey(config, storage, ledger.demo?.labels);
       const link = key === undefined ? undefined : await demoLink(config, serving.url);
       const demo = receiver && { ...receiver, taKeyFile: await demoTaKey(config, storage) };
       line.clear();

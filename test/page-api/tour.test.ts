@@ -234,6 +234,19 @@ test("the link printed by start lends a read-only key to the first who opens it"
   expect((await get("/operator/summary", headers)).status).toBe(403);
 });
 
+test("the lent read key shows the demo's shareholders by name", async () => {
+  const query = `{ tokens { coinType name } }`;
+  const tokens = await post("/graphql", { "x-api-key": key }, JSON.stringify({ query }));
+  const told = JSON.stringify(await tokens.json());
+  expect(told).toContain("Acme Robotics Common Shares");
+  const [, coinType = ""] = /"(0x[0-9a-f]+::acme::ACME)"/.exec(told) ?? [];
+  const rows = `{ capTable(coinType: "${coinType}") { rows { holderId label } } }`;
+  const response = await post("/graphql", { "x-api-key": key }, JSON.stringify({ query: rows }));
+  expect(JSON.stringify(await response.json())).toContain(
+    '{"holderId":"1","label":"Ingrid Solheim"}',
+  );
+});
+
 test("the lent read key gets the demo's operator key until that is revoked, and no other key does", async () => {
   const operator = (presented?: string) =>
     post("/demo/operator", presented === undefined ? {} : { "x-api-key": presented });
