@@ -81,7 +81,7 @@ const HOLDER_CHANGE = `cursor position checkpoint checkpointTimestamp checkpoint
 const HOLDER = `coinType holderId label checkpoint checkpointTimestamp since balance tokens granted unlocked locked share
   wallets { address label balance tokens granted groupId isFrozen since } grants(limit: ${ROWS_PER_PAGE}) { ${GRANT} }`;
 const PROGRESS = "{ checkpoint of ratePerSecond secondsLeft }";
-const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo
+const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo pausedSince
   rebuilding ${PROGRESS} quarantined { coinType checkpoint reason since }
   guided { step fetched bytes objects open at last }
   backfill { at last ratePerSecond secondsLeft workers waitingRanges readRanges failedRanges failure }`;

@@ -64,6 +64,8 @@ export type PipelineStatus = {
   readonly historyFilledThrough: bigint | null;
   /** The checkpoint that the rebuild must reach; null without a rebuild. */
   readonly rebuildingTo: bigint | null;
+  /** Since when an operator pauses it, ISO 8601; null while it is not paused. */
+  readonly pausedSince: string | null;
   /** Of a replay beside the served rows; null when none is under way. */
   readonly rebuilding: ReplayProgress | null;
   /** Coins with a fact that could not be applied; all other coins go on. */

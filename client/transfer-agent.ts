@@ -20,6 +20,8 @@ export type RequestSeen = {
   readonly message: string;
   readonly reason?: string | null;
   readonly txId?: string | null;
+  /** The operator paused the asset: the request waits until it is resumed. */
+  readonly paused?: true;
   readonly history: readonly {
     readonly status: RequestStatus;
     readonly at: string;

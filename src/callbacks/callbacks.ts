@@ -23,6 +23,7 @@ import {
   claimAndRead,
   deliveryLanes,
   type LaneView,
+  leavePaused,
   type PendingMessage,
   readLane,
 } from "./lanes.ts";
@@ -122,6 +123,10 @@ const sendLane = async (
   { claim, view }: { readonly claim: LaneClaim; readonly view: LaneView },
   { stop, lost, endsAt }: LaneTurn,
 ): Promise<LaneLeft> => {
+  if (view.paused) {
+    await leavePaused(work.database.sql, claim);
+    return "idle";
+  }
   const slot = work.slots.take(view.endpoint, view.failing);
   if ("waitMs" in slot) {
     await deliveryLanes.leave(work.database.sql, claim, slot.waitMs);
@@ -147,6 +152,10 @@ const sendAll = async (work: DeliveryContext, turn: Turn, first: LaneView): Prom
   const { claim, stop, endsAt } = turn;
   let view = first;
   for (;;) {
+    if (view.paused) {
+      await leavePaused(sql, claim);
+      return "idle";
+    }
     const sent = view.withdrawn ? "all" : await sendBatch(work, turn, view);
     if (sent === "left") return "more";
     // Messages of a withdrawn endpoint are announced again when it is registered again.

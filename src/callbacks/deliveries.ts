@@ -4,6 +4,7 @@ import type { Database, Sql, Tx } from "../database/connect.ts";
 import { isoTime } from "../database/iso-time.ts";
 import { announceArrivals } from "../lanes/arrivals.ts";
 import type { Fragment } from "../lanes/lanes.ts";
+import { isPaused } from "../pauses/pauses.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { holdEndpoints } from "./endpoints.ts";
 import { completeBefore } from "./enqueue.ts";
@@ -150,7 +151,7 @@ export const attemptJson = (sql: Sql) => sql`
 
 /**
  * `accepted`: it will be sent again; `pending`: it still was, and is tried now; `waiting`: it is
- * sent when its withdrawn address is registered again.
+ * sent when its withdrawn address is registered again, or its paused one resumed.
  */
 export type Redelivery = "accepted" | "pending" | "waiting";
 
@@ -216,9 +217,10 @@ export const redeliverHeld = async (
       where key = ${endpoint} and disabled_at is not null`;
   }
   if (hasten || !pending) await announceArrivals(tx, deliveryLanes, [[endpoint, lane]]);
-  const [{ withdrawn } = { withdrawn: false }] = await tx.sql<{ withdrawn: boolean }[]>`
-    select withdrawn_at is not null as withdrawn from callback_endpoints where key = ${endpoint}`;
-  if (withdrawn) return "waiting";
+  const [{ waits } = { waits: false }] = await tx.sql<{ waits: boolean }[]>`
+    select withdrawn_at is not null or ${isPaused(tx.sql, "receiver", tx.sql`key`)} as waits
+    from callback_endpoints where key = ${endpoint}`;
+  if (waits) return "waiting";
   return pending ? "pending" : "accepted";
 };
 

@@ -1,6 +1,7 @@
 /** State of the callbacks, for health and metrics. */
 import type { Sql } from "../database/connect.ts";
 import { isoTime } from "../database/iso-time.ts";
+import { isPaused } from "../pauses/pauses.ts";
 
 /** An endpoint that needs an operator's attention. */
 type EndpointFigures = {
@@ -13,8 +14,9 @@ type EndpointFigures = {
   readonly disabledAt: string | null;
 };
 
+/** All without endpoints that an operator paused. */
 export type CallbackFigures = {
-  /** Pending messages, without those of withdrawn endpoints; `COUNT_CAP` means that many or more. */
+  /** Pending messages, without those of withdrawn and paused endpoints; `COUNT_CAP` means that many or more. */
   readonly pending: number;
   /** Age of the oldest; 0 without any. */
   readonly oldestPendingSeconds: number;
@@ -40,7 +42,8 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
   const troubled = (which: ReturnType<Sql>) => sql<EndpointFigures[]>`
     select key, failures, ${isoTime(sql, "failing_since")} as "failingSince",
            last_error as "lastError", ${isoTime(sql, "disabled_at")} as "disabledAt"
-    from callback_endpoints where withdrawn_at is null and ${which}
+    from callback_endpoints
+    where withdrawn_at is null and not ${isPaused(sql, "receiver", sql`key`)} and ${which}
     order by coalesce(disabled_at, failing_since), key limit ${MOST_ENDPOINTS}`;
   const [[totals], failing, disabled] = await Promise.all([
     counted,
@@ -56,11 +59,13 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
 };
 
 /**
- * A query for one row: `pending` messages without those of withdrawn endpoints, at most `most`, and when the
- * `oldest` was enqueued. One index scan per endpoint, so that messages of withdrawn ones cost nothing.
+ * A query for one row: `pending` messages without those of withdrawn and paused endpoints, at most `most`, and when the
+ * `oldest` was enqueued. One index scan per endpoint, so that messages of the others cost nothing.
  */
 export const pendingMessages = (sql: Sql, most: number): ReturnType<Sql> => sql`
-  with active as (select key from callback_endpoints where withdrawn_at is null)
+  with active as (
+    select key from callback_endpoints
+    where withdrawn_at is null and not ${isPaused(sql, "receiver", sql`key`)})
   select (select count(*)::int4 from (
             select 1 from active cross join lateral (
               select 1 from callback_messages where endpoint = key and status = 'pending'

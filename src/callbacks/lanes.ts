@@ -1,5 +1,6 @@
-import type { Sql } from "../database/connect.ts";
+import type { Sql, Tx } from "../database/connect.ts";
 import { type Fragment, type LaneClaim, LaneLostError, lanesIn } from "../lanes/lanes.ts";
+import { isPaused } from "../pauses/pauses.ts";
 
 /** Lanes with pending messages; those of withdrawn endpoints have no row. */
 export const deliveryLanes = lanesIn({
@@ -11,6 +12,14 @@ export const deliveryLanes = lanesIn({
   whenEmpty: "remove",
 });
 
+/** Leaves the lane of a paused receiver until it is resumed. */
+export const leavePaused = (sql: Sql, claim: LaneClaim): Promise<void> =>
+  deliveryLanes.leavePaused(sql, claim, isPaused(sql, "receiver", sql`callback_lanes.endpoint`));
+
+/** Sends again what waited for a receiver; in the transaction that resumes it. */
+export const wakeReceiver = ({ sql }: Pick<Tx, "sql">, key: string): Promise<void> =>
+  deliveryLanes.wakeResting(sql, sql`endpoint = ${key}`);
+
 /** The first pending messages of a lane, and their endpoint. */
 export type LaneView = {
   /** To leave the lane as empty with. */
@@ -20,6 +29,8 @@ export type LaneView = {
   readonly disabled: boolean;
   /** Nothing is sent or given up for now. */
   readonly withdrawn: boolean;
+  /** By an operator; the same. */
+  readonly paused: boolean;
   /** No attempt has succeeded for a while. */
   readonly failing: boolean;
   readonly messages: readonly PendingMessage[];
@@ -75,6 +86,7 @@ const readUnder = (sql: Sql, claimed: Fragment): Promise<readonly ViewRow[]> => 
   -- "arrivals" of the snapshot: the row just updated may count an arrival that it does not show.
   select claimed.token, l.arrivals, l.endpoint, e.url, e.disabled_at is not null as disabled,
          e.withdrawn_at is not null as withdrawn,
+         ${isPaused(sql, "receiver", sql`e.key`)} as paused,
          e.failing_since < now() - ${FAILING_AFTER_MS} * interval '1 ms' is true as failing,
          m.id, m.body, m.attempts, m.scheduled, m.found
   from claimed
@@ -97,8 +109,8 @@ const viewOf = (first: ViewRow, rows: readonly ViewRow[]): LaneView => {
       ? []
       : [{ id, body, attempts, scheduled }],
   );
-  const { arrivals, endpoint, url, disabled, withdrawn, failing } = first;
+  const { arrivals, endpoint, url, disabled, withdrawn, paused, failing } = first;
   const found = first.found ?? 0;
   const complete = found === messages.length && found < BATCH_MESSAGES;
-  return { arrivals, endpoint, url, disabled, withdrawn, failing, messages, complete };
+  return { arrivals, endpoint, url, disabled, withdrawn, paused, failing, messages, complete };
 };

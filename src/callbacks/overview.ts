@@ -2,6 +2,7 @@
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { isoMicros, isoTime, type TimedCursor } from "../database/iso-time.ts";
+import { isPaused } from "../pauses/pauses.ts";
 import {
   attemptJson,
   type Delivery,
@@ -51,7 +52,7 @@ export const deliveryOverviews = async (
 
 type DeliveryDetail = DeliveryOverview &
   Pick<Delivery, "attempts"> & {
-    /** ISO 8601; null when another message precedes it, or no attempt is left. */
+    /** ISO 8601; null when another message precedes it, no attempt is left, or its receiver is paused. */
     readonly nextAttemptAt: string | null;
   };
 
@@ -66,7 +67,8 @@ export const deliveryWithAttempts = async (
     sql<{ at: string }[]>`
       select ${isoTime(sql, "l.due_at")} as at
       from callback_messages m join callback_lanes l on l.endpoint = m.endpoint and l.lane = m.lane
-      where m.id = ${id} and m.status = 'pending' and not exists (
+      where m.id = ${id} and m.status = 'pending'
+        and not ${isPaused(sql, "receiver", sql`m.endpoint`)} and not exists (
         select 1 from callback_messages before
         where before.endpoint = m.endpoint and before.lane = m.lane and before.status = 'pending'
           and before.sequence < m.sequence)`,
@@ -145,6 +147,9 @@ export type EndpointOverview = {
   readonly disabledReason: string | null;
   readonly withdrawnAt: string | null;
   readonly withdrawnReason: string | null;
+  /** By an operator; null while it is not paused. */
+  readonly pausedAt: string | null;
+  readonly pauseReason: string | null;
   /** Pending messages; `MOST_PENDING` means that many or more. */
   readonly pending: number;
 };
@@ -165,11 +170,13 @@ export const endpointOverviews = async (
     select e.key, e.url, e.failures, ${isoTime(sql, "e.failing_since")} as "failingSince",
            e.last_error as "lastError", ${isoTime(sql, "e.disabled_at")} as "disabledAt",
            e.disabled_reason as "disabledReason", ${isoTime(sql, "e.withdrawn_at")} as "withdrawnAt",
-           e.withdrawn_reason as "withdrawnReason", (
+           e.withdrawn_reason as "withdrawnReason", ${isoTime(sql, "p.at")} as "pausedAt",
+           p.reason as "pauseReason", (
              select count(*)::int4 from (
                select 1 from callback_messages m where m.endpoint = e.key and m.status = 'pending'
                limit ${MOST_PENDING}) as bounded) as pending
     from callback_endpoints e
+    left join pauses p on p.kind = 'receiver' and p.name = e.key and p.ended_at is null
     where (${key}::text is null or e.key = ${key}::text)
       and (${after}::text is null or e.key > ${after}::text)
     order by e.key limit ${limit}`;
@@ -185,7 +192,7 @@ type DeliveryCounts = {
   readonly disabled: number;
 };
 
-/** Pending now (without withdrawn addresses), and given up since then. */
+/** Pending now (without withdrawn and paused addresses), and given up since then. */
 export const deliveryCounts = async (
   { sql }: { readonly sql: Sql },
   since: Date,

@@ -110,7 +110,7 @@ const redeliverCommand = () =>
 const REDELIVERED = {
   accepted: "is sent again",
   pending: "was not delivered yet; it is being sent now",
-  waiting: "will be sent once its address, which was withdrawn, is configured again",
+  waiting: "will be sent once its address is configured again, or resumed",
 } as const;
 
 type EnableOptions = Whose & { readonly resend?: boolean };

@@ -137,6 +137,14 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     about: "name holders, wallets, roles and treasuries, for keys made with --labels",
     load: async () => (await import("./labels.ts")).labelsCommand(),
   },
+  pause: {
+    about: "pause a pipeline, an asset's requests or a receiver, or list what is paused",
+    load: async () => (await import("./pause.ts")).pauseCommand(),
+  },
+  resume: {
+    about: "resume what was paused",
+    load: async () => (await import("./pause.ts")).resumeCommand(),
+  },
   callbacks: {
     about: "list, redeliver and enable callbacks, or renew the key that signs them",
     load: async () => (await import("./callbacks.ts")).callbacksCommand(),

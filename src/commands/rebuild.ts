@@ -5,6 +5,7 @@ import type { Pipeline } from "../pipelines/pipeline.ts";
 import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";
 import { groupOf } from "../pipelines/replay/tables.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
+import { TRANSFER_EVENTS } from "../transfers/projects.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { printLines, printMessages } from "./output.ts";
 import { inWords } from "./replay.ts";
@@ -12,8 +13,7 @@ import { namesOf, replayGroup } from "./replay-group.ts";
 import { UsageError } from "./usage.ts";
 import { lockWriters } from "./writer-locks.ts";
 
-const EVM = "transfer_events";
-const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
+const NAMES = [...ledgerPipelines.map(({ name }) => name), TRANSFER_EVENTS];
 
 /**
  * `holderbook rebuild`: replaces a pipeline's rows by those of a replay, while the former ones are served.
@@ -25,7 +25,7 @@ export const rebuildCommand = () =>
     .option("--yes", "empty it; what needs it is refused until the next start has refilled it")
     .action(async (name: string, { yes = false }: { readonly yes?: boolean }) => {
       const pipeline = ledgerPipelines.find((one) => one.name === name);
-      if (pipeline === undefined && name !== EVM)
+      if (pipeline === undefined && name !== TRANSFER_EVENTS)
         throw new UsageError(`no pipeline is called ${name}`);
       await using opened = await openDatabase({ by: "owner" });
       if (pipeline === undefined) await remake(opened);
@@ -35,12 +35,15 @@ export const rebuildCommand = () =>
 
 /** Transfer events stay listed until their replacements exist. */
 const remake = async (opened: OpenDatabase): Promise<void> => {
-  await using lock = await lockWriters(opened, `pipeline ${EVM}`);
+  await using lock = await lockWriters(opened, `pipeline ${TRANSFER_EVENTS}`);
   await acting(lock.session, async (tx) => {
     await remakeTransferEvents(tx);
-    return [undefined, { command: "rebuild", details: { pipeline: EVM }, on: "project" }];
+    return [
+      undefined,
+      { command: "rebuild", details: { pipeline: TRANSFER_EVENTS }, on: "project" },
+    ];
   });
-  printMessages(`${EVM} is rebuilt from the log by the next start or index`);
+  printMessages(`${TRANSFER_EVENTS} is rebuilt from the log by the next start or index`);
 };
 
 const replaced = async (opened: OpenDatabase, pipelines: readonly Pipeline[]): Promise<void> => {

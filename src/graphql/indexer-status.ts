@@ -134,6 +134,13 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
         "with the code REBUILDING. Null when no rebuild is under way.",
       resolve: ({ rebuildingTo }) => rebuildingTo?.toString() ?? null,
     }),
+    pausedSince: t.string({
+      nullable: true,
+      description:
+        "Since when an operator pauses the pipeline, ISO 8601: its rows stay as of its checkpoint, and fields " +
+        "that need it are answered from them. Null while it is not paused.",
+      resolve: ({ pausedSince }) => pausedSince,
+    }),
     quarantined: t.field({
       type: [QuarantinedCoin],
       complexity: { field: 1, multiplier: EXPECTED_HELD },

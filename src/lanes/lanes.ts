@@ -142,6 +142,28 @@ export const lanesIn = (place: LaneTable) => {
     return left.length === 1;
   };
 
+  /**
+   * Leaves a lane whose work is paused: it rests until `wakeResting`, or is due again if the pause
+   * has ended meanwhile. `due_at` stays.
+   */
+  const leavePaused = async (sql: Sql, claim: LaneClaim, isPaused: Fragment): Promise<void> => {
+    await sql`
+      update ${sql(table)}
+      set leased_until = null, wake_at = case when ${isPaused} then null else now() end
+      where ${ours(sql, claim)}`;
+  };
+
+  /**
+   * Wakes resting lanes after a pause, each when it is due; in the transaction that ended the pause.
+   * The lock makes a worker that is leaving a lane see that end, or this statement see the lane.
+   */
+  const wakeResting = async (sql: Sql, which: Fragment): Promise<void> => {
+    await sql`lock table ${sql(table)} in exclusive mode`;
+    await sql`
+      update ${sql(table)} set wake_at = due_at
+      where wake_at is null and leased_until is null and ${which}`;
+  };
+
   /** Columns that an arrival sets on an existing lane. */
   const arriving = (sql: Sql): Fragment => {
     const before = (column: string) => sql(`${table}.${column}`);
@@ -180,6 +202,8 @@ export const lanesIn = (place: LaneTable) => {
     leaving,
     leave,
     leaveEmpty,
+    leavePaused,
+    wakeResting,
     arriving,
     dueNow,
     fence,

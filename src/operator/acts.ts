@@ -41,7 +41,7 @@ const MOST_REDELIVERED = 1_000;
 const MESSAGES: Readonly<Record<Redelivery, string>> = {
   accepted: "it is sent again, under the same webhook-id",
   pending: "it is still pending: it is tried now, or once those before it are done",
-  waiting: "it waits until its address is configured again",
+  waiting: "it waits until its address is configured again, or resumed",
 };
 
 const rangeBody = z.strictObject({
@@ -191,8 +191,9 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
             : [];
           if (found === undefined) throw new HttpError(404, "there is no receiver of this id");
           const { state, reason } = stateOf(found);
-          if (state === "withdrawn" || state === "disabled") {
-            throw new HttpError(409, `nothing is sent to this receiver, it is ${state}: ${reason}`);
+          if (state !== "open" && state !== "failing") {
+            const why = reason === null ? "" : `: ${reason}`;
+            throw new HttpError(409, `nothing is sent to this receiver, it is ${state}${why}`);
           }
           const counted = tests.take(receiver);
           if (!counted.allowed) throw tests.refusal(counted);

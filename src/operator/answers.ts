@@ -114,9 +114,9 @@ const receiver = z.object({
   name: z.string().describe("Name of the project or the asset."),
   url: z.string().describe("Scheme and host."),
   state: z
-    .enum(["open", "failing", "disabled", "withdrawn"])
+    .enum(["open", "failing", "disabled", "withdrawn", "paused"])
     .describe(
-      "failing: the newest attempts failed; disabled: its receiver refuses callbacks, and new ones are dropped; withdrawn: it is no longer configured, and new callbacks wait.",
+      "open: nothing is wrong; failing: the newest attempt failed; disabled: its receiver refuses callbacks, and new ones are dropped; withdrawn: it is no longer configured, and new callbacks wait; paused: an operator paused it, and callbacks wait.",
     ),
   reason: z.string().nullable(),
   since: z.iso.datetime().nullable().describe("When it entered this state; null for open."),
@@ -142,7 +142,7 @@ export const operatorSummaryAnswer = z
       succeeded: count("SUCCESS since `since`."),
     }),
     deliveries: z.object({
-      pending: count("Waiting now, without those at withdrawn addresses."),
+      pending: count("Waiting now, without those at withdrawn or paused addresses."),
       oldestPendingAt: z.iso.datetime().nullable(),
       failed: count("Given up since `since`, after the last attempt."),
       disabled: count("The same, given up because their address was disabled."),
@@ -152,6 +152,7 @@ export const operatorSummaryAnswer = z
       failing: count("Now."),
       disabled: count("Now."),
       withdrawn: count("Now."),
+      paused: count("Now."),
     }),
   })
   .describe(`Counts stop at ${MOST_COUNTED}, which means that many or more.`);
@@ -161,7 +162,7 @@ export const redeliveryAnswer = z.object({
   outcome: z
     .enum(["accepted", "pending", "waiting"])
     .describe(
-      "accepted: it is sent again; pending: it was not delivered yet, and is tried now; waiting: it is sent once its address is configured again.",
+      "accepted: it is sent again; pending: it was not delivered yet, and is tried now; waiting: it is sent once its address is configured again, or resumed.",
     ),
   message: z.string(),
 });
@@ -224,3 +225,18 @@ export const operatorLabelAnswer = label.extend({
 });
 
 export const labelRemovedAnswer = z.object({ id: z.string(), removed: z.literal(true) });
+
+export const pauseAnswer = z.object({
+  kind: z.enum(["pipeline", "asset", "receiver"]),
+  name: z.string(),
+  reason: z.string().nullable(),
+  since: z.iso.datetime(),
+  by: z.string().describe("An operator's key, or the account and machine of a command."),
+});
+
+export const pausesAnswer = z.object({
+  pauses: z.array(pauseAnswer).describe("Everything that is paused, by kind and name."),
+  ended: z
+    .array(pauseAnswer.extend({ endedAt: z.iso.datetime(), endedBy: z.string() }))
+    .describe("The last hundred that were ended, newest first."),
+});

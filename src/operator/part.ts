@@ -5,9 +5,11 @@ import type { Part } from "../http/part.ts";
 import type { Who } from "../http/route.ts";
 import { KEY_HEADER } from "../http/who.ts";
 import type { LabelKeys } from "../labels/read.ts";
+import type { Assets } from "../settings/assets.ts";
 import { actRoutes } from "./acts.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { labelRoutes } from "./labels.ts";
+import { pauseRoutes } from "./pauses.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
 import { searchRoutes } from "./search.ts";
@@ -20,9 +22,10 @@ type OperatorSettings = {
   readonly database: Database;
   /** Opens and seals labels. */
   readonly labelKeys: LabelKeys;
+  readonly assets: () => Assets;
 };
 
-export const operatorPart = ({ who, db, database, labelKeys }: OperatorSettings): Part => ({
+export const operatorPart = ({ who, db, database, labelKeys, assets }: OperatorSettings): Part => ({
   name: "operator",
   paths: [
     {
@@ -38,6 +41,7 @@ export const operatorPart = ({ who, db, database, labelKeys }: OperatorSettings)
     ...searchRoutes(db, who),
     ...actRoutes({ db, database, who }),
     ...labelRoutes({ db, database, who, labelKeys }),
+    ...pauseRoutes({ db, database, assets, who }),
   ],
   described: {
     tag: {

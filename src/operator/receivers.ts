@@ -37,18 +37,18 @@ export const receiverRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
 
 type State = Pick<ReceiverItem, "state" | "reason" | "since">;
 
-/** Consecutive failures until an address counts as failing; single ones are common. */
-const FAILING_AFTER = 3;
-
 export const stateOf = (one: EndpointOverview): State => {
   const { withdrawnAt, disabledAt, failures } = one;
   if (withdrawnAt !== null) {
     return { state: "withdrawn", reason: one.withdrawnReason, since: withdrawnAt };
   }
+  if (one.pausedAt !== null) {
+    return { state: "paused", reason: one.pauseReason, since: one.pausedAt };
+  }
   if (disabledAt !== null) {
     return { state: "disabled", reason: one.disabledReason, since: disabledAt };
   }
-  if (failures < FAILING_AFTER) return { state: "open", reason: null, since: null };
+  if (failures === 0) return { state: "open", reason: null, since: null };
   return { state: "failing", reason: one.lastError, since: one.failingSince };
 };
 

@@ -45,6 +45,7 @@ export const summaryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
           failing: inState("failing"),
           disabled: inState("disabled"),
           withdrawn: inState("withdrawn"),
+          paused: inState("paused"),
         },
       };
     },

@@ -25,6 +25,23 @@ export const pageSettingsAnswer = z.object({
     .describe("Only on the demo ledger."),
 });
 
+export const statusHistoryAnswer = z.object({
+  points: z
+    .array(
+      z.object({
+        at: z.iso.datetime(),
+        lagSeconds: z
+          .record(z.string(), z.number())
+          .describe("Age of the last checkpoint of each pipeline, by its name."),
+        checkpointsPerSecond: z
+          .number()
+          .nullable()
+          .describe("Appended to the log since the point before; null for the first."),
+      }),
+    )
+    .describe("One a minute, the last 24 hours, oldest first; none while no process indexed."),
+});
+
 export const sessionAnswer = z.object({
   keyId: z.string(),
   kind: z.enum(["graphql", "operator"]),

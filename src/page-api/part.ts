@@ -6,6 +6,7 @@ import { KEY_HEADER } from "../http/who.ts";
 import { type ExportSettings, exportRoutes, removeOldArchives } from "./exports.ts";
 import { type PageSettings, pageRoutes, type Reader } from "./page-settings.ts";
 import { type ProofSettings, proofRoutes } from "./proofs.ts";
+import { statusHistoryRoute } from "./status-history.ts";
 import { type TourSettings, tourRoutes } from "./tour.ts";
 
 export type PageApiSettings = {
@@ -27,6 +28,7 @@ export const pageApiPart = ({ reader, open, db, tour, ...settings }: PageApiSett
     paths: [
       { path: "/page/settings", about: "what the page is about" },
       { path: "/session", about: `what kind of key this is: GET with a key in ${KEY_HEADER}` },
+      { path: "/status-history", about: "lag and rate of the last 24 hours: GET with a key" },
       { path: "/exports/cap-table", about: "cap tables as files: GET with coinType and a key" },
       { path: "/exports/statement", about: "signed statements of holders: the same" },
       { path: "/proofs/{checkpoint}", about: "what proves a checkpoint: GET with a key" },
@@ -36,6 +38,7 @@ export const pageApiPart = ({ reader, open, db, tour, ...settings }: PageApiSett
       void removeOldArchives(app.log);
     },
     routes: [
+      statusHistoryRoute(db, reader),
       ...pageRoutes({ ...settings.page, db, open, reader }),
       ...proofRoutes({ ...settings.proofs, reader }),
       ...exportRoutes({ ...settings.exports, reader }),

@@ -3,6 +3,7 @@ import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FactBatch } from "../log/fact.ts";
 import type { FeedPlace } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
+import type { PausedPipelines } from "../pauses/paused-pipelines.ts";
 import type { HeldCoins } from "../projections/held-coins.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
 import { secondsSince } from "../telemetry/figures.ts";
@@ -31,6 +32,7 @@ export type PipelineRun = {
   /** Opens a place in the feed; absent where no reader runs in this process. */
   readonly openFeed: (() => FeedPlace) | undefined;
   readonly tip: LogTip;
+  readonly paused: PausedPipelines;
   /** Bounds of one transaction. */
   readonly maxFacts: number;
   readonly maxBytes: number;
@@ -96,6 +98,8 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const start = await registerPipeline(session.sql, pipeline, await log.highWater());
   const { nextCheckpoint, last } = start;
   report({ nextCheckpoint, last, state: "running", error: null });
+  // A pause from before the start holds from the first batch on.
+  await run.paused.look();
   using own = followingAbort(signal);
   const inTurn = oneAtATime();
   const digests = digestChain();
@@ -187,13 +191,19 @@ const applyBatches = async (
   place: FeedPlace | undefined,
   onProgress: () => void,
 ): Promise<void> => {
-  const { pipeline, tip, last, maxFacts, signal, report } = run;
+  const { pipeline, tip, paused, last, maxFacts, signal, report } = run;
   const wanted = new Set(pipeline.facts);
   const log = readAhead(run);
   const totals = { facts: 0, rows: 0 };
   let next = start.nextCheckpoint;
   let nothingFound = false;
   while (!signal.aborted && (last === undefined || next <= last)) {
+    if (paused.has(pipeline.name)) {
+      report({ state: "paused" });
+      await paused.resumed(pipeline.name, signal);
+      if (signal.aborted) return;
+      report({ state: "running" });
+    }
     if (nothingFound || (tip.next !== null && next >= tip.next)) {
       await tip.beyond(next, ASK_AFTER_MS, signal);
       if (signal.aborted) return;

@@ -10,6 +10,7 @@ import type { Feed } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines, type RareLines } from "../logging/rare-lines.ts";
+import { followPauses } from "../pauses/paused-pipelines.ts";
 import type { HeldCoin, HeldCoins } from "../projections/held-coins.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
@@ -52,7 +53,9 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
   const ended = new AbortController();
   const tip = createLogTip();
   const rarely = createRareLines();
-  followLog(options, tip, AbortSignal.any([signal, ended.signal]));
+  const following = AbortSignal.any([signal, ended.signal]);
+  followLog(options, tip, following);
+  const paused = followPauses(database, following);
 
   const runs = pipelines.map((pipeline) => {
     const report = (change: Partial<PipelineStatus>) => {
@@ -67,7 +70,7 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
     const openFeed = feed && (() => feed.open());
     const quarantine = quarantineLines(logger, rarely, pipeline.name);
     const run = {
-      ...{ pipeline, pipelines, database, log, openFeed, tip },
+      ...{ pipeline, pipelines, database, log, openFeed, tip, paused },
       ...bounds,
       last,
       signal,

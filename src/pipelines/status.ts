@@ -3,11 +3,12 @@ import type { CheckpointMark } from "../log/fact.ts";
 /**
  * - `standby`: another process runs it; this one takes over when that ends
  * - `running`: it applies batches, or waits for more
+ * - `paused`: an operator paused it between two batches
  * - `retrying`: a transient `error`; it tries again
  * - `stopped`: it gave up (`error`) and needs an operator; the others go on
  * - `ended`: it reached its last checkpoint, or was aborted
  */
-export type PipelineState = "standby" | "running" | "retrying" | "stopped" | "ended";
+export type PipelineState = "standby" | "running" | "paused" | "retrying" | "stopped" | "ended";
 
 /** A pipeline as this process sees it. */
 export type PipelineStatus = {

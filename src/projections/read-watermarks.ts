@@ -3,6 +3,7 @@ import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { BULK_NOW, bulkIn } from "../log/process-notes.ts";
 import { logHighWater } from "../log/tables.ts";
+import { PAUSED_PIPELINES } from "../pauses/pauses.ts";
 import type { BulkProgress } from "../values/bulk-progress.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
 import { type HeldIn, heldIn, heldInPipeline } from "./held-coins.ts";
@@ -26,6 +27,7 @@ type Row = {
   readonly undigested: boolean;
   readonly held: string | null;
   readonly rebuilding: string | null;
+  readonly paused: string | null;
   /** Of the log alone. */
   readonly incomplete: string | null;
   readonly bulk: string | null;
@@ -46,10 +48,13 @@ export type Watermark = {
   readonly quarantined: readonly HeldIn[];
   /** Progress of a replay beside the served rows; null when none runs. */
   readonly rebuilding: Rebuilding | null;
+  /** Since when an operator pauses it, ISO 8601; null while it is not paused. */
+  readonly pausedSince: string | null;
 } & BulkProgress;
 
-/** Before a pipeline's name: progress of its replay. */
+/** Before a pipeline's name: progress of its replay, and its pause. */
 const REPLAY = "replay ";
+const PAUSE = "pause ";
 
 /**
  * Reads these watermarks and, under an empty name, the log's high-water mark. Each table has one
@@ -57,15 +62,17 @@ const REPLAY = "replay ";
  */
 const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
-    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as held, null as rebuilding, ${INCOMPLETE_HELD}::text as incomplete, ${BULK_NOW} as bulk from ${getTableName(logHighWater)}`,
+    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as held, null as rebuilding, ${INCOMPLETE_HELD}::text as incomplete, ${BULK_NOW} as bulk, null as paused from ${getTableName(logHighWater)}`,
   ]
     .concat(
       pipelines.map(
         ({ watermark }) =>
-          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, undigested_from is not null, held::text, null, null, null from ${getTableName(watermark)}`,
+          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, undigested_from is not null, held::text, null, null, null, null from ${getTableName(watermark)}`,
       ),
-      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, false, null, ${REBUILDING}, null, null
+      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, false, null, ${REBUILDING}, null, null, null
        from ${getTableName(replaysTable)} where ${IS_RUNNING}`,
+      `select '${PAUSE}' || name, null, null, null, null, null, null, 0, false, null, null, null, null, paused_since
+       from (${PAUSED_PIPELINES}) as paused`,
     )
     .join(" union all ");
 
@@ -101,6 +108,7 @@ export const readWatermarks = async (
       digest: row === undefined ? null : digestIn(row),
       quarantined: heldInPipeline(pipeline, heldIn(row?.held ?? null)),
       rebuilding: rebuildingIn(found.get(`${REPLAY}${pipeline}`)?.rebuilding ?? null),
+      pausedSince: found.get(`${PAUSE}${pipeline}`)?.paused ?? null,
       ...bulkIn(bulk),
     };
   };

@@ -13,6 +13,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
 import { noteIncomplete } from "../projections/incomplete-coins.ts";
+import { keepStatusHistory } from "../projections/status-history.ts";
 import type { Config } from "../settings/config.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type BulkProgress, NO_BULK } from "../values/bulk-progress.ts";
@@ -164,11 +165,20 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     () => [],
   );
 
+  const noting = new AbortController();
+  const noted = keepStatusHistory(
+    storage.write,
+    ledgerPipelines,
+    AbortSignal.any([signal, noting.signal]),
+  );
+
   const end = async () => {
     const failed = await reader;
     if (failed !== undefined && last !== undefined) giveUp.abort();
     const statuses = await running;
     await found;
+    noting.abort();
+    await noted;
     const errors = [failed, ...statuses.map(({ error }) => error)];
     return { failures: errors.filter((error) => error instanceof Error) };
   };

@@ -41,6 +41,7 @@ import { databaseProgress } from "./health/database-progress.ts";
 import { evmDetails, evmGauges } from "./health/evm-health.ts";
 import type { IndexingProcess } from "./health/indexing-process.ts";
 import { integrityDetails, integrityGauges } from "./health/integrity-health.ts";
+import { pauseDetails, pauseGauges } from "./health/pauses-health.ts";
 import { processDetails } from "./health/process-health.ts";
 import { replicasDetails, watchReplicas } from "./health/replicas-health.ts";
 import type { Process } from "./process.ts";
@@ -112,6 +113,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       integrityDetails({ db: storage.read.db }),
       processDetails({ db: storage.read.db }),
       replicasDetails(storage.replicas),
+      pauseDetails({ db: storage.read.db }),
       ...(indexing === undefined ? [] : [indexing.details]),
     ),
     version: VERSION,
@@ -175,6 +177,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     db,
     database: storage.write,
     labelKeys,
+    assets: () => assets,
   });
   const pageApi = pageApiPart({
     reader: keyHolders({ ...page, kinds: ["graphql", "operator"] }),
@@ -249,6 +252,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   if (parts.includes(graphql)) streamGauges(metrics.registry, graphql.streams);
   taMetrics(metrics.registry, { health, db, assets });
   integrityGauges(metrics.registry, health);
+  pauseGauges(metrics.registry, health);
   indexing?.addMetrics(metrics.registry);
   const server = await createServer({
     parts,

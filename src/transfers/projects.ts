@@ -1,5 +1,8 @@
 import type { Assets, EvmToken } from "../settings/assets.ts";
 
+/** The pipeline of transfer events: its name in locks, lines and pauses. */
+export const TRANSFER_EVENTS = "transfer_events";
+
 export type Project = {
   readonly name: string;
   readonly callbackUrl: string | undefined;

@@ -9,6 +9,7 @@ import { acquireWriterLock } from "../database/writer-lock.ts";
 import { evmLogChannel } from "../evm/log/store.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
+import { followPauses, type PausedPipelines } from "../pauses/paused-pipelines.ts";
 import type { Backoff } from "../waiting/backoff.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
@@ -16,6 +17,7 @@ import { createWaker, type Waker } from "../waiting/waker.ts";
 import { retryHolds } from "./holds.ts";
 import { stepTransferEvents } from "./make-records.ts";
 import { placedChains, registerScope, withdrawOtherScopes } from "./progress.ts";
+import { TRANSFER_EVENTS } from "./projects.ts";
 import { releaseToken } from "./release-token.ts";
 import type { TransferScope } from "./scopes.ts";
 
@@ -41,8 +43,6 @@ type TransferEventsRun = {
   readonly onStatus?: (status: TransferEventsStatus) => void;
 };
 
-const NAME = "transfer_events";
-
 /** Poll interval of the log without notifications. */
 const ASK_AFTER_MS = 1_000;
 
@@ -60,9 +60,10 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
   const board = statusBoard(run);
   const waker = createWaker();
   const rarely = createRareLines();
+  const paused = followPauses(database, signal);
   database.listen(evmLogChannel, waker.wake, signal);
   const attempt = async (progressed: () => void): Promise<void> => {
-    await using lock = await acquireWriterLock(database, `pipeline ${NAME}`, {
+    await using lock = await acquireWriterLock(database, `pipeline ${TRANSFER_EVENTS}`, {
       signal,
       // Rows lost in a server crash are derived again from the log.
       synchronousCommit: "off",
@@ -78,14 +79,15 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
       }
       await warnOfPlaces(run, tx);
     });
+    await paused.look();
     board.all({ state: "running", reason: null });
-    await stepAll(run, session, board, waker, progressed);
+    await stepAll({ ...run, paused }, session, board, waker, progressed);
   };
   const onTrouble = (error: Error, pauseMs: number) => {
     board.all({ state: "retrying", reason: error.message });
     rarely(error.message, (repeats) =>
       logger.warn(
-        { pipeline: NAME, err: error, pauseMs, ...repeats },
+        { pipeline: TRANSFER_EVENTS, err: error, pauseMs, ...repeats },
         "pipeline failed; trying again",
       ),
     );
@@ -94,7 +96,7 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
     await retrying(attempt, { backoff: BACKOFF, ...databaseRetries, onTrouble }, signal);
   } catch (error) {
     board.all({ state: "stopped", reason: errorOf(error).message });
-    logger.error({ pipeline: NAME, err: error }, "pipeline stopped");
+    logger.error({ pipeline: TRANSFER_EVENTS, err: error }, "pipeline stopped");
   }
 };
 
@@ -108,7 +110,7 @@ const warnOfPlaces = async ({ scopes, logger }: TransferEventsRun, tx: Tx): Prom
     if (placed.every((scope, n) => scope === listed[n])) continue;
     const names = (of: readonly TransferScope[]) => of.map(({ network }) => network);
     logger.warn(
-      { pipeline: NAME, project, inIds: names(placed), inFile: names(listed) },
+      { pipeline: TRANSFER_EVENTS, project, inIds: names(placed), inFile: names(listed) },
       `the ids of ${project} count its networks as ${names(placed).join(", ")}, but the assets file lists ${names(listed).join(", ")}: ` +
         "an empty database would give other ids; list them in the order of the ids, a new network after the others",
     );
@@ -153,16 +155,21 @@ const statusBoard = ({ scopes, onStatus }: TransferEventsRun) => {
 
 /** Throws errors that concern all scopes; calls `onRound` after every round without a failure. */
 const stepAll = async (
-  run: TransferEventsRun,
+  run: TransferEventsRun & { readonly paused: PausedPipelines },
   session: Session,
   board: Board,
   waker: Waker,
   onRound: () => void,
 ): Promise<void> => {
-  const { scopes, logger, signal } = run;
+  const { scopes, logger, paused, signal } = run;
   let doubtsLeft = MAX_DOUBTS;
   while (!signal.aborted) {
     session.lost.throwIfAborted();
+    if (paused.has(TRANSFER_EVENTS)) {
+      board.all({ state: "waiting", reason: "paused by an operator" });
+      await paused.resumed(TRANSFER_EVENTS, signal);
+      continue;
+    }
     const mark = waker.mark();
     let moved = false;
     for (const scope of scopes) {
@@ -176,7 +183,7 @@ const stepAll = async (
           const { token, block } = error.fact;
           const where = { project: scope.project, chainId: scope.chainId, token };
           logger.error(
-            { pipeline: NAME, ...where, block: `${block.number}`, err: error },
+            { pipeline: TRANSFER_EVENTS, ...where, block: `${block.number}`, err: error },
             "a token is in quarantine",
           );
         }
@@ -200,7 +207,7 @@ const stepAll = async (
         // Stops only this project on this network.
         board.set(scope, { state: "stopped", reason: errorOf(error).message });
         logger.error(
-          { pipeline: NAME, project: scope.project, chainId: scope.chainId, err: error },
+          { pipeline: TRANSFER_EVENTS, project: scope.project, chainId: scope.chainId, err: error },
           "transfer events of a project stopped",
         );
       }

@@ -221,6 +221,39 @@ const RECORDED: Readonly<
       await run("keys", "revoke-deployment-key", id, "--from", "2", "--why", "secret");
     },
   },
+  "pause pipeline": {
+    on: "deployment",
+    go: () => run("pause", "pipeline", "role_changes", "--reason", "secret"),
+  },
+  "resume pipeline": { on: "deployment", go: () => run("resume", "pipeline", "role_changes") },
+  "pause asset": {
+    on: () => coins[0] ?? "",
+    go: async () => {
+      for (const name of ["gamma", "beta", "alpha"]) {
+        await run("pause", "asset", `${name}-share`, "--reason", "secret");
+      }
+    },
+  },
+  "resume asset": {
+    on: () => coins[1] ?? "",
+    go: async () => {
+      for (const name of ["gamma", "alpha", "beta"]) await run("resume", "asset", `${name}-share`);
+    },
+  },
+  "pause receiver": {
+    on: () => coins[1] ?? "",
+    go: async () => {
+      await run("pause", "receiver", "ta:gamma-share");
+      await run("pause", "receiver", "ta:beta-share");
+    },
+  },
+  "resume receiver": {
+    on: "project",
+    go: async () => {
+      await run("resume", "receiver", "ta:beta-share");
+      await run("resume", "receiver", "ta:gamma-share");
+    },
+  },
   "callbacks rotate": { on: "deployment", go: () => run("callbacks", "rotate", "--now") },
   "pii rotate": {
     on: "deployment",
@@ -247,7 +280,7 @@ const UNRECORDED: Readonly<Record<string, string>> = {
     "the service itself, and the tables of its version, as each start makes them",
   "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages|audit-pack papers":
     "changes nothing",
-  "quarantine list|quarantine show|evm list|keys list|callbacks list|ta sign|ta requests|ta request":
+  "quarantine list|quarantine show|pause list|evm list|keys list|callbacks list|ta sign|ta requests|ta request":
     "changes nothing",
   "replay drop": "removes tables that nothing is served from",
   reconcile: "keeps its findings alone, which the next run replaces",
@@ -282,6 +315,8 @@ test("every command records its act, or is listed with the reason why not", asyn
     "demo",
     "archive",
     "quarantine",
+    "pause",
+    "resume",
     "prove",
     "work",
   ];

@@ -59,6 +59,10 @@ const STORED: Readonly<
         insert into evm_tokens (chain_id, address, first_block, next_block, name, symbol)
         values (1, '\\x01', 0, 1, ${IN_SQL}, ${IN_SQL})`,
   },
+  "pause list": {
+    sql: `insert into pauses (kind, name, reason, by)
+        values ('receiver', ${IN_SQL}, ${IN_SQL}, ${IN_SQL})`,
+  },
   "keys list": { sql: `update api_keys set label = ${IN_SQL}` },
   "callbacks list": {
     args: ["--project", "acme"],

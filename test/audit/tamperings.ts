@@ -797,11 +797,13 @@ export const TAMPERINGS: readonly Tampering[] = [
 /** Tables that no command compares with anything, and what outside shows a change of each. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
   log_source: "the reader's last note on its source; no answer uses it",
+  status_history: "the last day's lag and rate; no answer about the register uses it",
   process_notes: "the processes' last notes on themselves; no answer uses it",
   completeness: "`holderbook prove complete`, which proves again",
   incomplete_coins: "`holderbook prove complete`, which proves again",
   log_found: "guided reading, which verifies what it appends",
   backfill_ranges: "`holderbook backfill --audit` and `verify --log --source`, which read again",
+  pauses: "the acts in the sequence, which have each pause and its end",
   log_check: "the last result of the background check: its log line, and `verify --log` now",
   replays: "the last replay: its output, and `holderbook replay` now",
   reconciliations: "the last result of the background check: its log line, and `reconcile` now",

@@ -23,6 +23,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   "quarantine show": ["COIN"],
   "evm list": [],
   "keys list": [],
+  "pause list": [],
   "callbacks list": ["--project", "acme"],
   "labels list": [],
   "ta requests": ["--limit", "5"],
@@ -37,6 +38,7 @@ const OTHERS = [
   "pii show|pii rotate|pii delete|demo write|demo link",
   "labels import|labels export|labels remove",
   "quarantine retry|quarantine resolve",
+  "pause pipeline|pause asset|pause receiver|resume pipeline|resume asset|resume receiver",
   "archive export|archive verify|archive import|archive detach|archive attach|prove complete|backfill|work backfill",
 ].flatMap((line) => line.split("|"));
 

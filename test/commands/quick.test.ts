@@ -86,6 +86,7 @@ test.each([
   "keys list",
   "callbacks list --project acme",
   "callbacks rotate",
+  "pause pipeline token_activity",
   "ta requests",
   "pii rotate",
 ])("`%s` connects to the database before loading any later code", async (line) => {

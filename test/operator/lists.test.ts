@@ -228,7 +228,13 @@ test("a summary counts what is open and what failed", async () => {
   expect(summary.requests).toMatchObject({ open: 5, failed: 0, succeeded: 0 });
   expect(summary.deliveries).toMatchObject({ pending: 10, failed: 0, disabled: 0 });
   expect(summary.deliveries.oldestPendingAt).not.toBeNull();
-  expect(summary.receivers).toEqual({ open: 2, failing: 0, disabled: 0, withdrawn: 0 });
+  expect(summary.receivers).toEqual({
+    open: 2,
+    failing: 0,
+    disabled: 0,
+    withdrawn: 0,
+    paused: 0,
+  });
 });
 
 test("receivers are listed by id with their backlog, and only the host of their address", async () => {

@@ -20,6 +20,7 @@ import { createAsking } from "../../src/projections/asking.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
 import type { KeyRing } from "../../src/sealing/key-ring.ts";
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
+import type { Assets } from "../../src/settings/assets.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 export const MASTER_KEY = randomBytes(32);
@@ -74,6 +75,7 @@ export const serveOperator = async (
     readonly labelKeys?: KeyRing;
     /** For summaries that a request lacks. */
     readonly waitMs?: number;
+    readonly assets?: Assets;
     /** URLs of streaming replicas of `database`. */
     readonly replicas?: readonly string[];
   } = {},
@@ -109,6 +111,7 @@ export const serveOperator = async (
     db: read.db,
     database,
     labelKeys: async () => settings.labelKeys,
+    assets: () => settings.assets ?? { projects: [] },
   });
   const findSummaries = createAsking(read, { waitMs: settings.waitMs });
   const pageApi = pageApiPart({

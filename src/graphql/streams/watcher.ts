@@ -304,13 +304,14 @@ const createGrowth = (names: readonly string[]) => {
 const isSame = (one: Status, other: Status): boolean =>
   one.length === other.length &&
   one.every((mark, index) => {
-    const { next, filledThrough, digest, quarantined = [], rebuilding } = other[index] ?? {};
+    const there = other[index];
     return (
-      mark.next === next &&
-      mark.filledThrough === filledThrough &&
-      mark.digest === digest &&
-      shownHolds(mark.quarantined) === shownHolds(quarantined) &&
-      mark.rebuilding?.checkpoint === rebuilding?.checkpoint
+      mark.next === there?.next &&
+      mark.filledThrough === there.filledThrough &&
+      mark.digest === there.digest &&
+      shownHolds(mark.quarantined) === shownHolds(there.quarantined) &&
+      mark.rebuilding?.checkpoint === there.rebuilding?.checkpoint &&
+      mark.pausedSince === there.pausedSince
     );
   });
 

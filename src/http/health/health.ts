@@ -179,8 +179,12 @@ const judge = (
     }),
     ...(pipeline.rebuildingTo != null && { rebuildingTo: pipeline.rebuildingTo.toString() }),
     ...(pipeline.rebuilding != null && { rebuilding: rebuildingOf(pipeline.rebuilding) }),
+    ...(pipeline.pausedSince != null && { pausedSince: pipeline.pausedSince }),
     ...(pipeline.quarantined?.length && { quarantined: quarantinedOf(pipeline.quarantined) }),
-    ...watch.judge({ ...pipeline, name: pipeline.pipeline }, at.runMs),
+    ...watch.judge(
+      { ...pipeline, name: pipeline.pipeline, doing: restOf(pipeline, at.runMs) },
+      at.runMs,
+    ),
   }));
   const read = judgeReader(reader, watch, at);
   return {
@@ -203,6 +207,12 @@ const judge = (
     ],
   };
 };
+
+/** A pause is no stall: each look at a paused part counts as progress. */
+export const restOf = (
+  { pausedSince }: { readonly pausedSince?: string | null },
+  runMs: number,
+): string | undefined => (pausedSince == null ? undefined : `paused ${runMs}`);
 
 const rebuildingOf = ({
   checkpoint,

@@ -54,6 +54,8 @@ type PipelineProgress = {
     readonly ratePerSecond: number;
     readonly secondsLeft: number | null;
   } | null;
+  /** Since when an operator pauses it, ISO 8601; null while it is not paused. */
+  readonly pausedSince?: string | null;
   /** Coins in quarantine. */
   readonly quarantined?: readonly HeldCoinReading[] | undefined;
   /** First checkpoint not yet available to it: it has work while `next` is below. Null: unknown. */

@@ -44,6 +44,8 @@ export type PipelineHealth = PartProgress & {
     readonly ratePerSecond: number;
     readonly secondsLeft: number | null;
   };
+  /** Since when an operator pauses it, ISO 8601; absent while it is not paused. */
+  readonly pausedSince?: string;
   /** Coins with a fact that could not be applied, of any number; absent without. They change no state. */
   readonly quarantined?: QuarantinedCoins;
   readonly state: State;

@@ -5,14 +5,15 @@ import type { Db } from "../../database/connect.ts";
 import { type AgedChainNote, chainNotes } from "../../evm/log/chain-notes.ts";
 import { type ChainLog, chainLogs, nextBlocks } from "../../evm/log/progress.ts";
 import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
-import { type Health, type HealthDetail, worst } from "../../http/health/health.ts";
+import { type Health, type HealthDetail, restOf, worst } from "../../http/health/health.ts";
 import type { Judgement } from "../../http/health/report.ts";
 import { createStallWatch, STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { healthGauge } from "../../http/metrics.ts";
+import { activePauses } from "../../pauses/pauses.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { type Hold, holdsOf } from "../../transfers/holds.ts";
 import { recordsProgress } from "../../transfers/progress.ts";
-import type { Project } from "../../transfers/projects.ts";
+import { type Project, TRANSFER_EVENTS } from "../../transfers/projects.ts";
 import { lowest } from "../../values/bigints.ts";
 import { type ChainReading, type EvmReading, recordsKey } from "./snapshot.ts";
 
@@ -46,6 +47,8 @@ type RecordsHealth = Judgement & {
   readonly lagBlocks: string | null;
   /** Callbacks of records up to this block are enqueued. */
   readonly notifiedBlock: string | null;
+  /** Since when an operator pauses these records, ISO 8601; absent while none does. */
+  readonly pausedSince?: string;
   /** Tokens in quarantine, of any number; absent without. They change no state. */
   readonly quarantined?: { readonly tokens: number; readonly first: readonly QuarantinedToken[] };
 };
@@ -129,7 +132,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
   };
 
   return async (nowMs: number): Promise<HealthDetail & { readonly members: EvmDetails }> => {
-    const [chains, notes, nextOf, records, callbacks, holds] = await Promise.all([
+    const [chains, notes, nextOf, records, callbacks, holds, pauses] = await Promise.all([
       chainLogs(db, chainIds),
       chainNotes(db, chainIds),
       nextBlocks(db, tokens),
@@ -139,7 +142,10 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       ),
       callbackFigures(db),
       holdsOf(db),
+      activePauses(db),
     ]);
+    const paused = pauses.find(({ kind, name }) => kind === "pipeline" && name === TRANSFER_EVENTS);
+    const pausedSince = paused?.since ?? null;
     /** Next block of the token furthest behind; null if one was never read. */
     const nextOfAll = (some: readonly EvmToken[]): bigint | null => {
       const found = some.map(nextOf);
@@ -169,7 +175,14 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
           holds.filter((hold) => hold.project === project && hold.chainId === chainId),
           own,
         ),
-        ...watch.judge({ name: `records ${project} ${chainId}`, next, goal, trouble }, nowMs),
+        ...(pausedSince !== null && { pausedSince }),
+        ...watch.judge(
+          {
+            ...{ name: `records ${project} ${chainId}`, next, goal, trouble },
+            doing: restOf({ pausedSince }, nowMs),
+          },
+          nowMs,
+        ),
       };
     });
     const states = [...read, ...made].map(({ state }) => state);

@@ -25,6 +25,12 @@ export const requestAnswer = z.object({
   reason: reason.nullable(),
   outcome: outcome.nullable(),
   txId: z.string().nullable().describe("Digest or hash of the transaction."),
+  paused: z
+    .literal(true)
+    .optional()
+    .describe(
+      "The operator paused the asset: the request waits, in its order, until it is resumed. Absent otherwise.",
+    ),
   history: z.array(z.object({ status, at: time, message: z.string() })),
 });
 

@@ -182,5 +182,5 @@ const MESSAGE = {
   accepted:
     "it is sent again; the same request gets this answer and sends nothing, a new bound signature sends it another time",
   pending: "it is still pending: it is tried now, or once those before it are done",
-  waiting: "it waits until its address is configured again",
+  waiting: "it waits until its address is configured again, or resumed",
 } as const;

@@ -32,7 +32,7 @@ import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import { requestTrace } from "../../telemetry/tracing.ts";
 import { RelayUnavailableError } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
-import { investorLanes } from "../requests/lanes.ts";
+import { investorLanes, leavePaused } from "../requests/lanes.ts";
 import { processRequest } from "./process-request.ts";
 import { recordEnding } from "./record.ts";
 import {
@@ -152,6 +152,11 @@ const processLane = async (
     if (request === undefined) {
       if (await investorLanes.leaveEmpty(sql, claim, arrivals)) return "idle";
       continue;
+    }
+    if (request.paused && request.txId === null) {
+      await giveUpReservation({ database, claim }, request);
+      await leavePaused(sql, claim);
+      return "idle";
     }
     const asset = assets.get(request.asset);
     if (asset === undefined) {

@@ -2,6 +2,7 @@
 import type { Database, Sql } from "../../database/connect.ts";
 import { type Fragment, type LaneClaim, LaneLostError } from "../../lanes/lanes.ts";
 import type { Logger } from "../../logging/logger.ts";
+import { isPaused } from "../../pauses/pauses.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
 import { lowest } from "../../values/bigints.ts";
 import type { Relay } from "../ledgers/relay.ts";
@@ -29,6 +30,8 @@ export type OpenRequest = {
   readonly groupId: number | null;
   /** Why the ledger's node refused the transaction; null while it may be submitted. */
   readonly refusal: string | null;
+  /** An operator paused its asset: it is not begun; a transaction that is signed is followed to its end. */
+  readonly paused: boolean;
 };
 
 /** A request whose transaction is stored. */
@@ -105,7 +108,8 @@ export const readOpen = async (
   const [row] = await sql<OpenRow[]>`
     select l.arrivals, r.id, r.asset, r.kind, r.investor_id as "investorId", r.wallet,
            r.verified_status as "verifiedStatus", r.status, t.tx_id as "txId", t.signed,
-           t.group_id::float8 as "groupId", t.refusal
+           t.group_id::float8 as "groupId", t.refusal,
+           ${isPaused(sql, "asset", sql`r.asset`)} as paused
     from (select id, arrivals from ta_lanes where ${investorLanes.ours(sql, claim)}) l
     left join lateral (
       select * from ta_requests

@@ -2,6 +2,7 @@
 import type { Sql } from "../../database/connect.ts";
 import { isoMicros, isoTime, type TimedCursor } from "../../database/iso-time.ts";
 import type { Fragment } from "../../lanes/lanes.ts";
+import { isPaused } from "../../pauses/pauses.ts";
 import type { RequestKind } from "./accept.ts";
 import type { Outcome } from "./failure-reasons.ts";
 import { type RequestSearch, searchStarts } from "./find-requests.ts";
@@ -83,6 +84,8 @@ export const requestOverviews = async (
            case
              when not ${isOpen(sql)} then null
              when earlier.id is not null then 'the investor''s request before it, ' || earlier.id
+             when r.tx_id is null and ${isPaused(sql, "asset", sql`r.asset`)}
+               then 'an operator, who paused ' || r.asset
              when r.status = 'QUEUED' then 'a process that works for ' || r.asset
              when r.tx_id is not null then 'its transaction (' || r.message || ')'
              when r.kind = 'kyc' then 'a process that works for ' || r.asset

@@ -2,6 +2,7 @@
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 import { isoTime } from "../../database/iso-time.ts";
+import { isPaused } from "../../pauses/pauses.ts";
 import type { Outcome } from "./failure-reasons.ts";
 import { outcomeOf } from "./outcome.ts";
 
@@ -14,6 +15,8 @@ export type RequestStatus = {
   readonly reason: string | null;
   readonly outcome: Outcome | null;
   readonly txId: string | null;
+  /** Its asset is paused and it is not begun; absent otherwise. */
+  readonly paused?: true | undefined;
   /** Oldest first. */
   readonly history: readonly {
     readonly status: string;
@@ -28,14 +31,18 @@ export const requestStatus = async (
   { keyIds, requestId }: { readonly keyIds: readonly string[]; readonly requestId: string },
 ): Promise<RequestStatus | null> => {
   const at = isoTime(sql, "h.at");
-  const [row] = await sql<RequestStatus[]>`
-    select r.id as "requestId", r.status, r.message, r.reason, ${outcomeOf(sql)} as outcome,
+  const [row] = await sql<(Omit<RequestStatus, "paused"> & { readonly paused: boolean })[]>`
+    select r.status in ('QUEUED', 'PENDING') and r.tx_id is null
+             and ${isPaused(sql, "asset", sql`r.asset`)} as paused,
+           r.id as "requestId", r.status, r.message, r.reason, ${outcomeOf(sql)} as outcome,
            r.tx_id as "txId", (
       select json_agg(json_build_object('status', h.status, 'at', ${at}, 'message', h.message)
                       order by h.number)
       from ta_request_history h where h.request_id = r.id) as history
     from ta_requests r where r.id = ${requestId} and r.key_id = any(${texts(keyIds)}::text[])`;
-  return row ?? null;
+  if (row === undefined) return null;
+  const { paused, ...request } = row;
+  return paused ? { ...request, paused } : request;
 };
 
 /** Newest whitelist request of these keys (`api_keys.id`) for a wallet; null without one. */

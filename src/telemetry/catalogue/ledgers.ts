@@ -75,6 +75,11 @@ export const LEDGERS = {
       "1 while a pipeline has a backlog and makes no progress",
       ["pipeline"],
     ),
+    holderbook_paused: known(
+      "1",
+      "1 for each pipeline, asset and receiver that an operator paused; absent for the others",
+      ["kind", "name"],
+    ),
     holderbook_quarantined_coins: known(
       "coins",
       "Coins that a pipeline holds in quarantine: a fact of theirs could not be applied; as the pipeline completeness, coins of which the log lacks a change",
