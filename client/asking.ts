@@ -45,6 +45,8 @@ export class BookError extends Error {
   readonly status: number;
   /** From the service's error body, such as `NOT_YET_INDEXED`; empty without one. */
   readonly code: string;
+  /** The member, parameter or header field that was wrong; null without one. */
+  readonly param: string | null;
   /** Quote it to the operator of the service. */
   readonly requestId: string | null;
   /** Wait that the service asked for; null without one. */
@@ -55,12 +57,14 @@ export class BookError extends Error {
     {
       status = 0,
       code = "",
+      param = null,
       requestId = null,
       retryAfterMs = null,
       cause,
     }: {
       readonly status?: number;
       readonly code?: string;
+      readonly param?: string | null;
       readonly requestId?: string | null;
       readonly retryAfterMs?: number | null;
       readonly cause?: unknown;
@@ -69,6 +73,7 @@ export class BookError extends Error {
     super(message, { cause });
     this.status = status;
     this.code = code;
+    this.param = param;
     this.requestId = requestId;
     this.retryAfterMs = retryAfterMs;
   }
@@ -195,6 +200,7 @@ export const refusalOf = (response: Response, body: unknown): BookError => {
     {
       status: response.status,
       code: firstText(code, memberOf(body, "code"), error) ?? (isNone ? NO_ANSWER : ""),
+      param: firstText(memberOf(body, "param")) ?? null,
       requestId: response.headers.get("x-request-id"),
       retryAfterMs: retryAfterMs(response.headers.get("retry-after")),
     },

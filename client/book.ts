@@ -13,6 +13,7 @@ import {
   send,
 } from "./asking.ts";
 import { filterArguments } from "./event-filters.ts";
+import { followCopy } from "./follow.ts";
 import { isPlain } from "./forms.ts";
 import {
   type ActivityWithHolders,
@@ -538,6 +539,13 @@ export const createBook = ({
     return askFor(field, { ...args, ...atOf(at) }, selection, asking);
   };
 
+  const balanceChanges = events<ChangeWithHolder, string>("balanceChanges", CHANGE, {
+    cursorOf: ({ cursor }) => cursor,
+    holders: "holderId",
+    typesOf: "[BalanceChangeCause!]",
+    beginning: "0:0x0:TOKENS",
+  });
+
   return {
     ask,
     meta: ({ at, ...asking } = {}) => askFor("_meta", atOf(at), META, asking),
@@ -615,12 +623,8 @@ export const createBook = ({
     }),
     holderEvents: events<HolderEvent, bigint>("holderEvents", HOLDER_EVENT, byPosition),
     roleEvents: events<RoleEvent, bigint>("roleEvents", ROLE_EVENT, byPosition),
-    balanceChanges: events<ChangeWithHolder, string>("balanceChanges", CHANGE, {
-      cursorOf: ({ cursor }) => cursor,
-      holders: "holderId",
-      typesOf: "[BalanceChangeCause!]",
-      beginning: "0:0x0:TOKENS",
-    }),
+    balanceChanges,
+    follow: (of) => followCopy({ capTable, balanceChanges }, of),
     statusChanges: ({ signal } = {}) => {
       const polled = async function* polled() {
         for (let before: string | undefined; ; ) {

@@ -5,6 +5,8 @@
 export { BookError, type ReadOptions } from "./asking.ts";
 export { createBook } from "./book.ts";
 export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.ts";
+export type { Amounts } from "./exact-json.ts";
+export type { Followed, KeptCopy, RegisterCopy } from "./follow.ts";
 export { inTokens } from "./in-tokens.ts";
 export type {
   ActivityWithHolders,
@@ -50,6 +52,7 @@ export type {
 export { correctedBeside } from "./root-corrections.ts";
 export {
   createTransferEvents,
+  type ExactTransferEvent,
   type TransferEvent,
   type TransferEvents,
 } from "./transfer-events.ts";

@@ -1,3 +1,5 @@
+import { isPlain } from "./forms.ts";
+
 /** Strings and numbers; in valid JSON nothing else starts like them. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
@@ -22,3 +24,26 @@ export const parseExactly = (text: string): unknown => {
 
 /** Integers only: 1e400 and the like are not amounts and stay numbers. */
 const isLong = (token: string) => /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
+
+/** `bigint`: every amount, also a small one; otherwise only integers beyond 2^53 are. */
+export type Amounts = "bigint" | undefined;
+
+/** `parseExactly`, with amounts as asked for. @throws SyntaxError if the text is not JSON */
+export const parseAmounts = (text: string, amounts: Amounts): unknown => {
+  const value = parseExactly(text);
+  return amounts === undefined ? value : withAmounts(value);
+};
+
+/** The only amounts of the REST interface and its callbacks; a group or an id is none. */
+const isAmount = (name: string): boolean => name === "amount";
+
+const withAmounts = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withAmounts);
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isAmount(name) && Number.isSafeInteger(member) ? BigInt(Number(member)) : withAmounts(member),
+    ]),
+  );
+};

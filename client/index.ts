@@ -4,10 +4,14 @@ export { generateKeyPair, KeyFormatError } from "./ed25519.ts";
 export { type SignedHeaders, signRequest } from "./sign-request.ts";
 export {
   type Accepted,
+  type CallbackDelivery,
   createTransferAgent,
+  type ListedRequest,
+  type RequestOutcome,
   type RequestSeen,
   type RequestStatus,
   type TransferAgent,
+  type WhichRequests,
 } from "./transfer-agent.ts";
 export {
   type CallbackHeaders,

@@ -1,4 +1,5 @@
 import type { CallOptions, ReadOptions } from "./asking.ts";
+import type { Followed, RegisterCopy } from "./follow.ts";
 import { isPlain } from "./forms.ts";
 
 /** Unix seconds. */
@@ -627,6 +628,8 @@ export type Book = {
   balanceChanges(
     which: (Which<string> & { readonly owner?: string | undefined }) | Listed<string>,
   ): AsyncIterable<BalanceChange>;
+  /** A copy of a token's balances at one checkpoint, then each change after it. */
+  follow(of: Followed): AsyncIterable<RegisterCopy>;
   /** The whole list, now and after each change. */
   statusChanges(asking?: CallOptions): AsyncIterable<readonly PipelineStatus[]>;
 };

@@ -12,14 +12,62 @@ export type Accepted = {
   readonly requestId: string;
   readonly status: RequestStatus;
   readonly message: string;
+  /** The answer to an equal request that came before: nothing new was begun. */
+  readonly replayed: boolean;
 };
 
-export type RequestSeen = {
+/**
+ * `done`, `already_done` (the wallet was whitelisted before), `done_undelivered` (its callback was
+ * given up) or `failed`; null before the end, undefined from an earlier version of the service.
+ */
+export type RequestOutcome = "done" | "already_done" | "done_undelivered" | "failed";
+
+type RequestState = {
   readonly requestId: string;
   readonly status: RequestStatus;
   readonly message: string;
   readonly reason?: string | null;
+  readonly outcome?: RequestOutcome | null;
   readonly txId?: string | null;
+};
+
+/** Times are ISO 8601. */
+export type ListedRequest = RequestState & {
+  readonly kind: "whitelist" | "kyc";
+  readonly investorId: string;
+  readonly wallet: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+};
+
+export type WhichRequests = CallOptions & {
+  readonly status?: RequestStatus | "OPEN" | undefined;
+  readonly kind?: "whitelist" | "kyc" | undefined;
+  readonly wallet?: string | undefined;
+  readonly investorId?: string | undefined;
+  /** Of acceptance; both inclusive. */
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+};
+
+/** A callback with its attempts. Times are ISO 8601. */
+export type CallbackDelivery = {
+  /** `webhook-id`. */
+  readonly id: string;
+  readonly requestId: string | null;
+  readonly status: "pending" | "withdrawn" | "delivered" | "failed" | "disabled";
+  readonly createdAt: string;
+  /** First success. */
+  readonly deliveredAt: string | null;
+  readonly attempts: readonly {
+    readonly at: string;
+    readonly statusCode: number | null;
+    readonly error: string | null;
+    readonly durationMs: number;
+  }[];
+};
+
+export type RequestSeen = RequestState & {
   /** The operator paused the asset: the request waits until it is resumed. */
   readonly paused?: true;
   readonly history: readonly {
@@ -47,6 +95,20 @@ export type TransferAgent = {
     readonly requestId: string | null;
   }>;
   request(id: string, asking?: CallOptions): Promise<RequestSeen>;
+  /** The key's own requests, newest first. */
+  listRequests(which?: WhichRequests): AsyncIterable<ListedRequest>;
+  /** Deliveries of the key's own results, oldest first. `after`: the id of the last one seen. */
+  listCallbacks(
+    which?: CallOptions & {
+      readonly since?: Date | undefined;
+      readonly after?: string | undefined;
+    },
+  ): AsyncIterable<CallbackDelivery>;
+  /** Sends a result again, under the same `webhook-id`. */
+  redeliver(
+    id: string,
+    sending?: Sending,
+  ): Promise<{ readonly id: string; readonly message: string }>;
   /** Waits for SUCCESS or FAILED. @throws BookError after `timeoutMs` (two minutes) */
   ended(
     id: string,
@@ -64,13 +126,13 @@ export const createTransferAgent = ({
   readonly secretKey: string;
   readonly fetch?: typeof globalThis.fetch | undefined;
 }): TransferAgent => {
-  const answered = async <Answer>(path: string, init: RequestInit): Promise<Answer> => {
+  const answered = async <Answer>(path: string, init: RequestInit) => {
     const response = await send(fetch, new URL(path, url).href, init);
     const body = await jsonOf(response, init.signal ?? undefined);
     if (!response.ok || body === undefined) throw refusalOf(response, body);
-    return body as Answer;
+    return { answer: body as Answer, headers: response.headers };
   };
-  const post = (
+  const post = <Answer>(
     path: string,
     body: JsonValue,
     { idempotencyKey = globalThis.crypto.randomUUID(), signal }: Sending = {},
@@ -79,26 +141,58 @@ export const createTransferAgent = ({
     retrying(ATTEMPTS, signal, () => {
       const signed = signRequest({ secretKey, body, path, idempotencyKey });
       const { headers } = signed;
-      return answered<Accepted>(path, {
+      return answered<Answer>(path, {
         method: "POST",
         headers,
         body: signed.body,
         signal: signal ?? null,
       });
     });
-  const get = <Answer>(path: string, { signal }: CallOptions = {}) =>
-    retrying(ATTEMPTS, signal, () => {
+  const submit = async (kind: "whitelist" | "kyc", body: JsonValue, sending?: Sending) => {
+    const path = `/api/v1/investor/${kind}`;
+    const { answer, headers } = await post<Omit<Accepted, "replayed">>(path, body, sending);
+    return { ...answer, replayed: headers.get("idempotent-replayed") === "true" };
+  };
+  const get = <Answer>(path: string, { signal }: CallOptions = {}): Promise<Answer> =>
+    retrying(ATTEMPTS, signal, async () => {
       const { headers } = signRequest({ secretKey, method: "GET", path });
-      return answered<Answer>(path, { headers, signal: signal ?? null });
+      return (await answered<Answer>(path, { headers, signal: signal ?? null })).answer;
     });
   const request: TransferAgent["request"] = (id, asking) =>
     get(`/api/v1/requests/${encodeURIComponent(id)}`, asking);
   return {
-    whitelist: (body, sending) => post("/api/v1/investor/whitelist", body, sending),
-    kyc: (body, sending) => post("/api/v1/investor/kyc", body, sending),
+    whitelist: (body, sending) => submit("whitelist", body, sending),
+    kyc: (body, sending) => submit("kyc", body, sending),
     whitelistStatus: (wallet, asking) =>
       get(`/api/v1/investor/whitelist_status/${encodeURIComponent(wallet)}`, asking),
     request,
+    async *listRequests({ signal, ...filter } = {}) {
+      type Page = { readonly items: readonly ListedRequest[]; readonly next: string | null };
+      let after: string | undefined;
+      do {
+        const page = await get<Page>(pathOf("/api/v1/requests", { ...filter, after }), { signal });
+        yield* page.items;
+        after = page.next ?? undefined;
+      } while (after !== undefined);
+    },
+    async *listCallbacks({ signal, since, after: first } = {}) {
+      for (let after = first; ; ) {
+        const path = pathOf("/api/v1/callbacks", { since, after });
+        const rows = await get<readonly CallbackDelivery[]>(path, { signal });
+        yield* rows;
+        const last = rows.at(-1);
+        if (last === undefined) return;
+        after = last.id;
+      }
+    },
+    redeliver: async (id, sending) =>
+      (
+        await post<{ readonly id: string; readonly message: string }>(
+          `/api/v1/callbacks/${encodeURIComponent(id)}/redeliver`,
+          {},
+          sending,
+        )
+      ).answer,
     ended: async (id, { signal, timeoutMs = 120_000 } = {}) => {
       const deadline = Date.now() + timeoutMs;
       for (;;) {
@@ -113,4 +207,16 @@ export const createTransferAgent = ({
       }
     },
   };
+};
+
+/** The path with the parameters that are given, as it is signed and sent. */
+const pathOf = (
+  path: string,
+  parameters: Readonly<Record<string, string | Date | undefined>>,
+): string => {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) given.set(name, value instanceof Date ? value.toISOString() : value);
+  }
+  return given.size === 0 ? path : `${path}?${given}`;
 };

@@ -1,6 +1,6 @@
 /** Transfer events of a project's EVM tokens (interface A): paged and followed. */
 import { pause, refusalOf, retrying, send, textOf } from "./asking.ts";
-import { parseExactly } from "./exact-json.ts";
+import { type Amounts, parseAmounts } from "./exact-json.ts";
 
 const ROWS_PER_PAGE = 1_000;
 const ATTEMPTS = 6;
@@ -9,7 +9,10 @@ const POLL_MS = 5_000;
 /** Integers beyond 2^53 are `bigint`, others numbers. */
 export type TransferEvent = Readonly<Record<string, unknown>> & { readonly id: number | bigint };
 
-export type TransferEvents = {
+/** As asked for with `amounts: "bigint"`. */
+export type ExactTransferEvent = TransferEvent & { readonly amount: bigint };
+
+export type TransferEvents<Event extends TransferEvent = TransferEvent> = {
   /**
    * Records after `afterId`, or all, in chain order. `follow`: continue, polling every `pollMs`
    * (5000).
@@ -22,19 +25,31 @@ export type TransferEvents = {
     readonly follow?: boolean | undefined;
     readonly pollMs?: number | undefined;
     readonly signal?: AbortSignal | undefined;
-  }): AsyncIterable<TransferEvent>;
+  }): AsyncIterable<Event>;
 };
 
-/** @param service `key`: of the kind `project` */
-export const createTransferEvents = ({
-  url,
-  key,
-  fetch = globalThis.fetch,
-}: {
+type Service = {
   readonly url: string;
   readonly key: string;
   readonly fetch?: typeof globalThis.fetch | undefined;
-}): TransferEvents => {
+};
+
+/**
+ * @param service `key`: of the kind `project`; `amounts: "bigint"`: `amount` is always a `bigint`,
+ * otherwise only beyond 2^53
+ */
+export function createTransferEvents(
+  service: Service & { readonly amounts: "bigint" },
+): TransferEvents<ExactTransferEvent>;
+export function createTransferEvents(
+  service: Service & { readonly amounts?: Amounts },
+): TransferEvents;
+export function createTransferEvents({
+  url,
+  key,
+  fetch = globalThis.fetch,
+  amounts,
+}: Service & { readonly amounts?: Amounts }): TransferEvents {
   const page = (
     parameters: Readonly<Record<string, string | number | bigint | undefined>>,
     attempts: number,
@@ -47,7 +62,7 @@ export const createTransferEvents = ({
       }
       const headers = { "x-project-api-key": key };
       const response = await send(fetch, asked.href, { headers, signal: signal ?? null });
-      const body = bodyOf(await textOf(response, signal));
+      const body = bodyOf(await textOf(response, signal), amounts);
       if (response.ok && Array.isArray(body)) return body;
       throw refusalOf(response, response.ok ? undefined : body);
     });
@@ -71,11 +86,11 @@ export const createTransferEvents = ({
       }
     },
   };
-};
+}
 
-const bodyOf = (text: string): unknown => {
+const bodyOf = (text: string, amounts: Amounts): unknown => {
   try {
-    return parseExactly(text);
+    return parseAmounts(text, amounts);
   } catch {
     return undefined;
   }

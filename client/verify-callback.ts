@@ -1,6 +1,6 @@
 /** Verifies callbacks by the asymmetric signatures of Standard Webhooks. */
 import { publicKeyOf, strictBase64, verifyBytes } from "./ed25519.ts";
-import { parseExactly } from "./exact-json.ts";
+import { type Amounts, parseAmounts } from "./exact-json.ts";
 import { isPlain } from "./forms.ts";
 
 /** Default limit of age, and of time in the future. */
@@ -45,8 +45,11 @@ export type VerifiedCallback = {
   readonly signedAt: Date;
   /** The signed body. */
   readonly body: string;
-  /** The parsed body; integers beyond 2^53 are `bigint`, so that no amount is rounded. */
-  json(): unknown;
+  /**
+   * The parsed body; integers beyond 2^53 are `bigint`, so that no amount is rounded. With `amounts:
+   * "bigint"` every amount is.
+   */
+  json(options?: { readonly amounts?: Amounts }): unknown;
 };
 
 /**
@@ -104,7 +107,7 @@ export const verifyCallback = ({
       `callback ${id} was signed ${age} s ago; ${toleranceSeconds} s either way are accepted`,
     );
   }
-  return { id, signedAt, body: text, json: () => parseExactly(text) };
+  return { id, signedAt, body: text, json: ({ amounts } = {}) => parseAmounts(text, amounts) };
 };
 
 /**

@@ -1,6 +1,7 @@
 /** `docs/reference/errors.md`, from the classes of errors and their comments. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ERROR_CODES } from "../../src/http/error-codes.ts";
 import { errorName } from "../../src/http/refusal.ts";
 import { code, head, table } from "./markdown.ts";
 
@@ -26,12 +27,21 @@ export const errorsPage = (
       ].join("\n"),
     ),
     "## Over HTTP\n",
-    "All interfaces but GraphQL refuse with `{ error, details, requestId }`: `details` says what was wrong, and the request's log line has the same `requestId`.\n",
+    "All interfaces but GraphQL refuse with `{ error, details, requestId, code, param, httpRequestId }`: `details` says what was wrong, `code` the same for programs, and `param`, where there is one, names the member, parameter or header field. Where several are wrong, `details` lists all, and `code` and `param` are of one. The request's log line has the same `requestId`; `httpRequestId` repeats it, since the transfer agent's answers call its own requests `requestId`.\n",
     table(
       ["status", "`error`"],
       statuses.map((status) => [`${status}`, code(errorName(status))]),
     ),
     "A 409 about a token in quarantine has the `error` `QUARANTINED`: ask again after its release.\n",
+    "Values of `code` are never renamed; new ones come, so treat an unknown one as its status says.\n",
+    table(
+      ["`code`", "status", "what it means"],
+      Object.entries(ERROR_CODES).map(([name, [status, meaning]]) => [
+        code(name),
+        `${status}`,
+        meaning,
+      ]),
+    ),
     "## GraphQL\n",
     `Values of \`extensions.code\`: ${codes.map(code).join(", ")}. [Query and subscribe](../how-to/graphql.md) says when each occurs.\n`,
     "## Requests of the transfer agent\n",

@@ -1,5 +1,6 @@
 /** JSON Schemas of zod schemas, in the OpenAPI 3.1 dialect. */
 import { z } from "zod";
+import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
 
 /** Exact integers of any size have the type `integer`. */
 export const jsonSchema = (schema: z.core.$ZodType, options: z.core.ToJSONSchemaParams = {}) => {
@@ -29,6 +30,8 @@ export const exactInteger = z.union([z.int(), z.bigint()]).meta({
   description: "Exact integer; may exceed 2^53, so parse it without rounding.",
 });
 
+const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
+
 /** Body of every error answer, as `errorBody` makes it. */
 export const errorAnswer = z
   .object({
@@ -42,5 +45,8 @@ export const errorAnswer = z
     ]),
     details: z.string(),
     requestId: z.uuid(),
+    code: z.enum(codes).describe("What exactly was wrong: docs/reference/errors.md."),
+    param: z.string().optional().describe("The member, parameter or header field that was wrong."),
+    httpRequestId: z.uuid().describe("The same as requestId, and as X-Request-Id."),
   })
   .meta({ description: "What was wrong; quote requestId when reporting it." });

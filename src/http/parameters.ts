@@ -1,6 +1,6 @@
 /** The parameters of a query string, checked by a schema. */
 import { z } from "zod";
-import { HttpError } from "./http-error.ts";
+import { codedError } from "./http-error.ts";
 import { jsonSchema } from "./json-schema.ts";
 
 /** `limit` of a list: entries per page. */
@@ -31,7 +31,14 @@ export const readParameters = <Schema extends z.ZodObject>(
 ): z.output<Schema> => {
   const { success, data, error } = schema.safeParse(query);
   if (success) return data;
-  throw new HttpError(400, error.issues.map((issue) => faultOf(schema, issue, query)).join("; "));
+  const [first] = error.issues;
+  const isUnknown = first?.code === "unrecognized_keys";
+  const param = isUnknown ? first.keys[0] : first?.path.map(String).join(".");
+  throw codedError(
+    isUnknown ? "UNKNOWN_PARAMETER" : "INVALID_PARAMETER",
+    error.issues.map((issue) => faultOf(schema, issue, query)).join("; "),
+    param === undefined ? {} : { param: shortName(param) },
+  );
 };
 
 const faultOf = (schema: z.ZodObject, issue: z.core.$ZodIssue, query: unknown): string => {
@@ -50,9 +57,11 @@ const isRepeated = (query: unknown, name: string): boolean =>
 
 /** A caller's unknown names, shortened. */
 const shortened = (names: readonly string[]): string => {
-  const some = names.slice(0, 5).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
+  const some = names.slice(0, 5).map(shortName);
   return [...some, ...(names.length > some.length ? ["…"] : [])].join(", ");
 };
+
+const shortName = (name: string): string => (name.length > 40 ? `${name.slice(0, 40)}…` : name);
 
 /** Without examples: pages to try the API on would send them and find nothing. */
 export const describeParameters = ({ shape }: z.ZodObject) =>

@@ -5,7 +5,8 @@
 import type { ServerResponse } from "node:http";
 import { databaseRemedy } from "../database/database-error.ts";
 import type { Logger } from "../logging/logger.ts";
-import { HttpError } from "./http-error.ts";
+import { codeOfStatus, type ErrorCode } from "./error-codes.ts";
+import { type Cause, HttpError } from "./http-error.ts";
 import { HungUpError, hasHungUp } from "./hung-up.ts";
 
 type ErrorName =
@@ -21,6 +22,10 @@ type ErrorBody = {
   readonly details: string;
   /** UUID; the log line of the request carries the same. */
   readonly requestId: string;
+  readonly code: ErrorCode;
+  readonly param?: string;
+  /** `requestId` again: the transfer agent's answers call its own requests so. */
+  readonly httpRequestId: string;
 };
 
 /** Every other 4xx (405, 413, 415, 422, 429) is a bad request. */
@@ -37,10 +42,14 @@ export const errorBody = (
   details: string,
   requestId: string,
   error = errorName(statusCode),
+  { code, param }: Cause = { code: codeOfStatus(statusCode) },
 ): ErrorBody => ({
   error,
   details,
   requestId,
+  code,
+  ...(param !== undefined && { param }),
+  httpRequestId: requestId,
 });
 
 export const internalDetails = (requestId: string): string =>
@@ -68,12 +77,14 @@ export const refusalOf = (
   bodyOf: (...made: Parameters<typeof errorBody>) => object = errorBody,
 ): Refusal => {
   const { status, details, headers = {} } = disclosed(error, requestId);
-  const name = error instanceof HttpError ? error.error : undefined;
+  const { error: name, about } = error instanceof HttpError ? error : NOT_OURS;
   const expected =
     error instanceof HttpError || error instanceof HungUpError || hasHungUp(response);
   if (status >= 500 && !expected) log.error({ err: error }, "unexpected error");
-  return { status, headers, body: bodyOf(status, details, requestId, name) };
+  return { status, headers, body: bodyOf(status, details, requestId, name, about) };
 };
+
+const NOT_OURS = { error: undefined, about: undefined };
 
 type Disclosed = Pick<Refusal, "status"> &
   Partial<Pick<Refusal, "headers">> & { readonly details: string };

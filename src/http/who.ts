@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Reads } from "../database/readers.ts";
 import { createGate, type Gate, type GateSettings, type Visitor } from "./edge/gate.ts";
 import type { RateLimit } from "./edge/rate-limit.ts";
-import { HttpError } from "./http-error.ts";
+import { codedError } from "./http-error.ts";
 import { findKey, type Key, type KeyKind } from "./keys.ts";
 import {
   ANY_PARAMETERS,
@@ -69,7 +69,7 @@ export const keyHolders = <Kind extends KeyKind>({
   const ofKind = (key: Key | null): KeyOf<Kind> | null => {
     if (key === null || isOfKind(key)) return key;
     const needed = kinds.length === 1 ? `the kind ${kinds[0]}` : `the kinds ${kinds.join(" and ")}`;
-    throw new HttpError(403, `this is a ${key.kind} key; this takes keys of ${needed}`);
+    throw codedError("KEY_NOT_ALLOWED", `this is a ${key.kind} key; this takes keys of ${needed}`);
   };
   const gate = createGate({
     ...limits,

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseExactly } from "../../client/exact-json.ts";
+import { parseAmounts, parseExactly } from "../../client/exact-json.ts";
 
 const run = promisify(execFile);
 const MODULE = fileURLToPath(new URL("../../client/exact-json.ts", import.meta.url));
@@ -67,4 +67,18 @@ test("a runtime that does not expose the text of numbers, such as Node 20, reads
     console.log(String(parseExactly('{"amount":${LONG}}').amount));`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program]);
   expect(stdout).toBe(`${LONG}\n`);
+});
+
+test("amounts are bigints whatever their size where that is asked for, and nothing else is", () => {
+  const text = `{"id":7,"amount":250,"block":1,"token":[{"amount":0}],"name":{"amount":"12"},"total":${LONG}}`;
+  expect(parseAmounts(text, "bigint")).toEqual({
+    id: 7,
+    amount: 250n,
+    block: 1,
+    token: [{ amount: 0n }],
+    name: { amount: "12" },
+    total: LONG,
+  });
+  expect(parseAmounts(text, undefined)).toEqual(parseExactly(text));
+  expect(parseAmounts(`{"amount":${LONG}}`, "bigint")).toEqual({ amount: LONG });
 });

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { createBook } from "../../client/index.ts";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { search } from "../random.ts";
 import { follow } from "../service/following.ts";
@@ -272,6 +273,39 @@ test("coins to follow are selected in exactly one way, within bounds", async () 
     "BAD_USER_INPUT",
     "after is the cursor of a subscription to several coin types; give one of this coin type",
   ]);
+});
+
+test("the client's copy is followed by exactly what comes after it, also after a break", async () => {
+  const book = createBook({ url: api.url, key: api.key });
+  const early = 60;
+  for (const coinType of coinTypes) {
+    const heldAt = async (checkpoint: number) => {
+      const { held } = await copyOf(coinType, checkpoint);
+      return new Map(held.map(([place, balance]) => [place.slice(coinType.length + 1), balance]));
+    };
+    for await (const copy of book.follow({ coinType })) {
+      expect([copy.change, copy.balances]).toEqual([null, await heldAt(LAST)]);
+      break;
+    }
+    const { followCursor: cursor = "0:0x0:TOKENS" } = await copyOf(coinType, early);
+    const left = (await listed("balanceChanges", coinType, cursor)).length;
+    let kept = { cursor, balances: await heldAt(early) };
+    let applied = 0;
+    // Breaks off after each third of what comes, and goes on from what was kept.
+    while (applied < left) {
+      const most = Math.min(left, applied + Math.ceil(left / 3));
+      for await (const { cursor: place, balances, change } of book.follow({
+        coinType,
+        from: kept,
+      })) {
+        if (change !== null) applied += 1;
+        kept = { cursor: place, balances: new Map(balances) };
+        if (applied === most) break;
+      }
+    }
+    expect(left).toBeGreaterThan(0);
+    expect(kept.balances).toEqual(await heldAt(LAST));
+  }
 });
 
 test("the program of the documentation copies all registers and prints later events", async () => {

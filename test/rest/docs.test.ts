@@ -209,6 +209,7 @@ test("its examples are accepted and returned by the APIs", async () => {
     TaAccepted: answers.acceptedAnswer.strict(),
     TaWhitelistStatus: answers.whitelistStatusAnswer.strict(),
     TaRequest: answers.requestAnswer.strict(),
+    TaRequests: answers.requestsAnswer.strict(),
     TaDelivery: answers.deliveryAnswer.strict(),
     TaRedelivery: answers.redeliveryAnswer.strict(),
     TaCallbackKeys: callbackKeysAnswer.strict(),

@@ -183,6 +183,7 @@ test("a request shows its status and history to the key that sent it, signed and
     message: json.message,
     reason: null,
     outcome: null,
+    httpRequestId: reply.headers.get("x-request-id"),
     txId: null,
     history: [
       { status: "QUEUED", at: expect.stringMatching(/Z$/), message: json.message },

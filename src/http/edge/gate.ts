@@ -3,7 +3,7 @@
  * interface brings its own check of a key.
  */
 import type { MaybePromise } from "../../database/short-cache.ts";
-import { HttpError } from "../http-error.ts";
+import { codedError, HttpError } from "../http-error.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 export type GateSettings<Key extends { readonly id: string }> = {
@@ -64,12 +64,15 @@ export const createGate = <Key extends { readonly id: string }>({
     return verdict.allowed ? error : attempts.refusal(verdict);
   };
 
-  const refuse = (remoteAddress: string, message: string): HttpError =>
-    refusal(remoteAddress, new HttpError(401, message));
+  const refuse = (
+    remoteAddress: string,
+    message: string,
+    code: "KEY_MISSING" | "KEY_INVALID" = "KEY_INVALID",
+  ): HttpError => refusal(remoteAddress, codedError(code, message, { param: header }));
 
   const identify: Gate<Key>["identify"] = async ({ presented, remoteAddress }) => {
     if (presented === undefined || presented === "") {
-      throw refuse(remoteAddress, `send your key in the header ${header}`);
+      throw refuse(remoteAddress, `send your key in the header ${header}`, "KEY_MISSING");
     }
     if (presented.length > LONGEST_KEY) throw refuse(remoteAddress, "this is not a key");
     // Looked up even over the limit on attempts: callers behind a proxy share an address. It is one

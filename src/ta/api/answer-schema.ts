@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { errorAnswer } from "../../http/json-schema.ts";
 import { FAILURE_REASONS, OUTCOME_MEANING, OUTCOMES } from "../requests/failure-reasons.ts";
-import { FILE_CODES } from "../requests/invalid-request.ts";
 
 const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);
 
@@ -18,13 +17,19 @@ export const acceptedAnswer = z.object({
   message: z.string(),
 });
 
-export const requestAnswer = z.object({
+const httpRequestId = z.uuid().describe("Of this answer, as X-Request-Id.");
+
+const known = {
   requestId: z.uuid(),
   status,
   message: z.string(),
   reason: reason.nullable(),
   outcome: outcome.nullable(),
   txId: z.string().nullable().describe("Digest or hash of the transaction."),
+};
+
+export const requestAnswer = z.object({
+  ...known,
   paused: z
     .literal(true)
     .optional()
@@ -32,6 +37,22 @@ export const requestAnswer = z.object({
       "The operator paused the asset: the request waits, in its order, until it is resumed. Absent otherwise.",
     ),
   history: z.array(z.object({ status, at: time, message: z.string() })),
+  httpRequestId,
+});
+
+export const requestsAnswer = z.object({
+  items: z.array(
+    z.strictObject({
+      ...known,
+      kind: z.enum(["whitelist", "kyc"]),
+      investorId: z.string(),
+      wallet: z.string().describe("In canonical form."),
+      createdAt: time.describe("When it was accepted."),
+      updatedAt: time.describe("When its status or its message last changed."),
+    }),
+  ),
+  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+  httpRequestId,
 });
 
 export const whitelistStatusAnswer = z.object({
@@ -79,9 +100,7 @@ export const deliveryAnswer = z.object({
 
 export const redeliveryAnswer = z.object({ id: z.string(), message: z.string() });
 
-export const errorAnswerSchema = errorAnswer.extend({
-  code: z.enum(FILE_CODES).optional().describe("For faults of files."),
-});
+export const errorAnswerSchema = errorAnswer.extend({});
 
 export const resultCallback = z.object({
   requestId: z.uuid(),

@@ -5,9 +5,11 @@
 import type { KeyObject } from "node:crypto";
 import { KeyFormatError, publicKeyOf } from "../../../client/ed25519.ts";
 import type { Reads } from "../../database/readers.ts";
-import { HttpError } from "../../http/http-error.ts";
+import { codedError } from "../../http/http-error.ts";
 import { findKey } from "../../http/keys.ts";
 import type { TaAsset } from "../requests/asset.ts";
+
+const KEY = { param: "X-Api-Key" };
 
 /** A caller with a valid key. */
 export type Caller = {
@@ -32,11 +34,15 @@ export const callerLookup = (
     const key = await findKey(keys, presented);
     if (key === null) return null;
     if (key.kind !== "ta") {
-      throw new HttpError(403, `this is a ${key.kind} key; this API takes keys of the kind ta`);
+      throw codedError(
+        "KEY_NOT_ALLOWED",
+        `this is a ${key.kind} key; this API takes keys of the kind ta`,
+        KEY,
+      );
     }
     const asset = assets.get(key.subject ?? "");
     if (asset === undefined) {
-      throw new HttpError(403, "the asset of this key is not served here");
+      throw codedError("KEY_NOT_ALLOWED", "the asset of this key is not served here", KEY);
     }
     const { id, requireBound } = key;
     return { id, asset, publicKey: publicKeys(presented), requireBound };
@@ -64,7 +70,7 @@ const publicKey = (text: string): KeyObject => {
   try {
     return publicKeyOf(text);
   } catch (error) {
-    if (error instanceof KeyFormatError) throw new HttpError(401, `X-Api-Key: ${error.message}`);
-    throw error;
+    if (!(error instanceof KeyFormatError)) throw error;
+    throw codedError("KEY_INVALID", `X-Api-Key: ${error.message}`, KEY);
   }
 };

@@ -12,7 +12,7 @@ import {
 import { CALLBACK_REMOVED, wasPruned } from "../../callbacks/pruning.ts";
 import type { Tx } from "../../database/connect.ts";
 import { headerParameter } from "../../http/describe.ts";
-import { HttpError } from "../../http/http-error.ts";
+import { codedError, HttpError } from "../../http/http-error.ts";
 import { schemaRef } from "../../http/json-schema.ts";
 import { limitParameter, timeParameter } from "../../http/parameters.ts";
 import { ANY_PARAMETERS, json, type Route, route } from "../../http/route.ts";
@@ -36,6 +36,8 @@ const deliveriesQuery = z.object({
     .optional()
     .meta({ description: "`id` of the last delivery seen." }),
 });
+
+const AFTER = { param: "after" };
 
 /** Largest body of a redelivery: ample for `{}`. */
 const SMALL_BODY = 64 * 1024;
@@ -61,9 +63,15 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
         const deliveries = await listDeliveries(read.db, { keyIds, since, after, limit }).catch(
           (error: unknown) => {
             const gone = error instanceof PrunedDeliveryError;
-            if (gone && isResultId(after)) throw new HttpError(410, `after: ${error.message}`);
+            if (gone && isResultId(after)) {
+              throw codedError("GONE", `after: ${error.message}`, AFTER);
+            }
             if (!(gone || error instanceof UnknownDeliveryError)) throw error;
-            throw new HttpError(400, "after: must be the id of a delivery of yours");
+            throw codedError(
+              "INVALID_PARAMETER",
+              "after: must be the id of a delivery of yours",
+              AFTER,
+            );
           },
         );
         return deliveries.map(({ id, reference, status, createdAt, deliveredAt, attempts }) => ({

@@ -9,11 +9,13 @@ import type {
   healthAnswer,
   redeliveryAnswer,
   requestAnswer,
+  requestsAnswer,
   resultCallback,
   whitelistStatusAnswer,
 } from "./answer-schema.ts";
 
 const requestId = "6f1c2b1e-58f0-4c57-9d2a-3f0a7be1c9d4";
+const httpRequestId = "0b7f4a52-6f0e-4f0e-9c61-2d1a5f1b7e90";
 const wallet = "0x70a4e3ff4f9610f23c3457c6a0a9903d72062ea63d8fc30210446554793de7e6";
 const txId = "8XvV3xq5a1bJcZb7tYkP2wQnR4sD6mFhG9uLeTiKoN3E";
 const put = `the wallet was put into group 1 by transaction ${txId}`;
@@ -79,6 +81,27 @@ export const request: z.infer<typeof requestAnswer> = {
     { status: "PENDING", at: "2026-11-20T12:00:04.602Z", message: "callback enqueued" },
     { status: "SUCCESS", at: "2026-11-20T12:00:04.602Z", message: put },
   ],
+  httpRequestId,
+};
+
+export const requests: z.infer<typeof requestsAnswer> = {
+  items: [
+    {
+      requestId,
+      status: "SUCCESS",
+      message: put,
+      reason: null,
+      outcome: "done",
+      txId,
+      kind: "whitelist",
+      investorId: "inv-2041",
+      wallet,
+      createdAt: "2026-11-20T12:00:03.120Z",
+      updatedAt: "2026-11-20T12:00:04.602Z",
+    },
+  ],
+  next: null,
+  httpRequestId,
 };
 
 export const whitelistStatus: z.infer<typeof whitelistStatusAnswer> = {
@@ -128,5 +151,8 @@ export const result: z.infer<typeof resultCallback> = {
 export const refusal: z.infer<typeof errorAnswerSchema> = {
   error: "BAD_REQUEST",
   details: "investor.email must be an e-mail address; investor.dob is missing",
-  requestId,
+  requestId: httpRequestId,
+  code: "INVALID_MEMBER",
+  param: "investor.email",
+  httpRequestId,
 };

@@ -2,7 +2,7 @@
 import type { Reads } from "../../database/readers.ts";
 import { CALLBACK_KEYS, callbackKeysRoute } from "../../http/callback-keys.ts";
 import { createGate, type GateSettings } from "../../http/edge/gate.ts";
-import { HttpError } from "../../http/http-error.ts";
+import { codedError } from "../../http/http-error.ts";
 import { schemaRef } from "../../http/json-schema.ts";
 import type { Part } from "../../http/part.ts";
 import { errorBody, type RefusalOf, refusalOf } from "../../http/refusal.ts";
@@ -20,6 +20,7 @@ import { createCallers } from "./callers.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import * as examples from "./examples.ts";
 import { formerRoutes } from "./former-paths.ts";
+import { listRoutes } from "./list.ts";
 import { BODY_PACE, type Pace } from "./read-body.ts";
 import type { TaBounds, TaServices } from "./services.ts";
 import { statusRoutes } from "./status.ts";
@@ -66,6 +67,7 @@ export const taPart = (settings: TaPartSettings): Part => {
     routes: [
       ...submissionRoutes({ ...settings, callers }),
       ...statusRoutes({ ...settings, callers }),
+      ...listRoutes({ ...settings, callers }),
       ...deliveryRoutes({ ...settings, callers }),
       callbackKeysRoute(() => signingKeys.publicKeys(), "TaCallbackKeys"),
       healthRoute(settings),
@@ -119,22 +121,25 @@ const RESULT = {
 /** Errors of this API (specification, interface C, "Errors"). */
 const taRefusal: RefusalOf = (error, refused) => {
   if (!(error instanceof InvalidRequestError)) return refusalOf(asHttpError(error), refused);
-  const { statusCode: status, message, code } = error;
-  const body = errorBody(status, message, refused.requestId);
-  return { status, headers: {}, body: { ...body, ...(code !== undefined && { code }) } };
+  const { statusCode: status, message, code, param } = error;
+  const body = errorBody(status, message, refused.requestId, undefined, { code, param });
+  return { status, headers: {}, body };
 };
 
 const asHttpError = (error: unknown): unknown => {
-  if (error instanceof StrictJsonError) return new HttpError(400, error.message);
-  if (error instanceof IdempotencyKeyReusedError) return new HttpError(422, error.message);
+  if (error instanceof StrictJsonError) return codedError("INVALID_JSON", error.message);
+  if (error instanceof IdempotencyKeyReusedError) {
+    return codedError("IDEMPOTENCY_KEY_REUSED", error.message, { param: "Idempotency-Key" });
+  }
   if (
     error instanceof Error &&
     "code" in error &&
     error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE"
   ) {
-    return new HttpError(
-      415,
+    return codedError(
+      "UNSUPPORTED_MEDIA_TYPE",
       "send the body as JSON, with the header Content-Type: application/json",
+      { param: "Content-Type" },
     );
   }
   return error;

@@ -41,5 +41,11 @@ export const replayable = (
 ): RouteAnswer<Answer> => ({
   ...jsonText(...described),
   status,
-  toReply: ({ statusCode, answer }) => jsonReply(statusCode, answer),
+  headers: {
+    "Idempotent-Replayed": "`true` when this is the answer to an equal request that came before.",
+  },
+  toReply: ({ statusCode, answer, isReplay = false }) => ({
+    ...jsonReply(statusCode, answer),
+    ...(isReplay && { headers: { "idempotent-replayed": "true" } }),
+  }),
 });

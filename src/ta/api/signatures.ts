@@ -5,7 +5,7 @@
 import { SIGNATURE_BYTES, strictBase64, verifyBytes } from "../../../client/ed25519.ts";
 import type { JsonValue } from "../../../client/index.ts";
 import { boundContent, readContent } from "../../../client/sign-request.ts";
-import { HttpError } from "../../http/http-error.ts";
+import { codedError } from "../../http/http-error.ts";
 import type { Caller } from "./caller.ts";
 import type { SignedBody } from "./signed-body.ts";
 
@@ -21,6 +21,9 @@ export type SignedHead = {
   readonly signature: string | undefined;
 };
 
+const SIGNATURE = { param: "X-Request-Sig-B64" };
+const TIMESTAMP = { param: "X-Request-Timestamp" };
+
 const BAD_SIGNATURE =
   "X-Request-Sig-B64 does not fit: it must be base64 of an Ed25519 signature by the key in X-Api-Key, over";
 
@@ -30,10 +33,14 @@ const BOUND_FORM =
 /** @throws HttpError 401 for a missing or malformed signature */
 export const requireSignatureForm = (signature: string | undefined): void => {
   if (signature === undefined) {
-    throw new HttpError(401, "send the signature of the request in X-Request-Sig-B64");
+    throw codedError(
+      "SIGNATURE_MISSING",
+      "send the signature of the request in X-Request-Sig-B64",
+      SIGNATURE,
+    );
   }
   if (strictBase64(signature)?.length !== SIGNATURE_BYTES) {
-    throw new HttpError(401, `${BAD_SIGNATURE} what the request is`);
+    throw codedError("SIGNATURE_INVALID", `${BAD_SIGNATURE} what the request is`, SIGNATURE);
   }
 };
 
@@ -48,9 +55,10 @@ export const requireBodyForm = (
 ): void => {
   if (timestamp !== undefined) return void secondsOf(timestamp, nowMs);
   if (!requireBound) return;
-  throw new HttpError(
-    401,
+  throw codedError(
+    "BOUND_SIGNATURE_REQUIRED",
     `this key accepts only bound signatures: send X-Request-Timestamp, in unix seconds, and in X-Request-Sig-B64 the signature over ${BOUND_FORM}`,
+    TIMESTAMP,
   );
 };
 
@@ -67,9 +75,10 @@ export const requireBodySignature = (
   if (timestamp === undefined) {
     requireSigned(caller, signature, canonical, "the canonical form (RFC 8785) of the body");
     if (isOtherForm(value)) {
-      throw new HttpError(
-        401,
+      throw codedError(
+        "SIGNATURE_INVALID",
         "this body is what another form of signature covers; send the body of the request itself",
+        SIGNATURE,
       );
     }
     return undefined;
@@ -120,7 +129,7 @@ const requireSigned = (
 ): void => {
   const bytes = signature === undefined ? undefined : strictBase64(signature);
   if (bytes === undefined || !verifyBytes(signed, bytes, publicKey)) {
-    throw new HttpError(401, `${BAD_SIGNATURE} ${what}`);
+    throw codedError("SIGNATURE_INVALID", `${BAD_SIGNATURE} ${what}`, SIGNATURE);
   }
 };
 
@@ -130,13 +139,18 @@ const TOLERANCE_SECONDS = 300;
 /** `X-Request-Timestamp`. @throws HttpError 401 when malformed or too far from now */
 const secondsOf = (timestamp: string | undefined, nowMs: number): number => {
   if (timestamp === undefined || !/^\d{1,12}$/.test(timestamp)) {
-    throw new HttpError(401, "send the time in X-Request-Timestamp, in unix seconds");
+    throw codedError(
+      "TIMESTAMP_INVALID",
+      "send the time in X-Request-Timestamp, in unix seconds",
+      TIMESTAMP,
+    );
   }
   const seconds = Number(timestamp);
   if (Math.abs(nowMs / 1000 - seconds) > TOLERANCE_SECONDS) {
-    throw new HttpError(
-      401,
+    throw codedError(
+      "TIMESTAMP_OUT_OF_RANGE",
       `X-Request-Timestamp is more than ${TOLERANCE_SECONDS} s away from our time`,
+      TIMESTAMP,
     );
   }
   return seconds;

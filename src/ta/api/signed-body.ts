@@ -1,7 +1,7 @@
 /** Parts of a signed request: header fields, and an I-JSON body with its canonical form. */
 import type { IncomingMessage } from "node:http";
 import { canonicalJson, type JsonValue } from "../../../client/index.ts";
-import { HttpError } from "../../http/http-error.ts";
+import { codedError } from "../../http/http-error.ts";
 import { headerOf } from "../../http/who.ts";
 import { parseStrictJson } from "../../settings/strict-json.ts";
 
@@ -26,11 +26,19 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 export const requirePlainBody = (request: IncomingMessage): void => {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
-    throw new HttpError(415, "send the body as it is, uncompressed and without Content-Encoding");
+    throw codedError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      "send the body as it is, uncompressed and without Content-Encoding",
+      { param: "Content-Encoding" },
+    );
   }
   const [, charset = "utf-8"] = CHARSET.exec(request.headers["content-type"] ?? "") ?? [];
   if (!/^utf-?8$/i.test(charset)) {
-    throw new HttpError(415, "send the body in UTF-8, with Content-Type: application/json");
+    throw codedError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      "send the body in UTF-8, with Content-Type: application/json",
+      { param: "Content-Type" },
+    );
   }
 };
 
@@ -41,9 +49,10 @@ export const idempotencyKeyOf = (request: IncomingMessage): string | undefined =
   const key = headerOf(request, "idempotency-key");
   if (key === undefined) return undefined;
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > LONGEST_KEY) {
-    throw new HttpError(
-      400,
+    throw codedError(
+      "INVALID_HEADER",
       `Idempotency-Key must be 1 to ${LONGEST_KEY} visible ASCII characters without spaces`,
+      { param: "Idempotency-Key" },
     );
   }
   return key;

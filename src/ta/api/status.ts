@@ -1,7 +1,7 @@
 /** `GET /api/v1/investor/whitelist_status/{wallet}` and `/api/v1/requests/{requestId}`. */
 import { canonicalJson } from "../../../client/index.ts";
 import type { Db } from "../../database/connect.ts";
-import { HttpError } from "../../http/http-error.ts";
+import { codedError, HttpError } from "../../http/http-error.ts";
 import { ANY_PARAMETERS, json, jsonText, type Route, route } from "../../http/route.ts";
 import { QuarantinedError } from "../../projections/held-coins.ts";
 import { RebuildingError } from "../../projections/past.ts";
@@ -34,7 +34,9 @@ export const statusRoutes = ({ read, callers, catchUp }: TaRouteSettings): reado
       const { asset } = caller;
       const wallet = canonicalWallet(asset.ledger, text);
       if (wallet === undefined) {
-        throw new HttpError(400, `wallet_address ${WALLET_FORM[asset.ledger]}`);
+        throw codedError("INVALID_PARAMETER", `wallet_address ${WALLET_FORM[asset.ledger]}`, {
+          param: "wallet_address",
+        });
       }
       const [group, requestId] = await Promise.all([
         walletGroup(read.db, asset, wallet),
@@ -61,14 +63,14 @@ export const statusRoutes = ({ read, callers, catchUp }: TaRouteSettings): reado
     query: ANY_PARAMETERS,
     answer: json("TaRequest", requestAnswer.meta({ examples: [examples.request] }), "The request."),
     refusals: [404, 410],
-    handle: async ({ caller, params: { requestId: text = "" } }) => {
+    handle: async ({ caller, params: { requestId: text = "" }, visit }) => {
       if (!UUID.test(text)) throw new HttpError(404, NONE_OF_YOURS);
       const requestId = text.toLowerCase();
       const keyIds = await ownKeys(read.db, caller);
       const request = await requestStatus(read.db, { keyIds, requestId });
       if (request !== null) {
         await catchUp?.();
-        return request;
+        return { ...request, httpRequestId: visit.requestId };
       }
       if (await wasRequestPruned(read.db, requestId)) throw new HttpError(410, REQUEST_REMOVED);
       throw new HttpError(404, NONE_OF_YOURS);

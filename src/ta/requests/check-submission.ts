@@ -89,10 +89,11 @@ const faultOf = (issue: z.core.$ZodIssue, body: JsonValue): Fault => {
   const given = issue.code === "custom" ? issue.params?.code : undefined;
   const code = FILE_CODES.find((each) => each === given);
   const inFile = issue.path[0] === "investor" && FILES.includes(issue.path[1] ?? "");
+  const missing = isMissing(issue.path, body);
   return {
     member,
-    fault: isMissing(issue.path, body) ? "is missing" : issue.message,
-    code: code ?? (inFile ? "INVALID_REQUEST" : undefined),
+    fault: missing ? "is missing" : issue.message,
+    code: code ?? (inFile ? "INVALID_REQUEST" : missing ? "MISSING_MEMBER" : "INVALID_MEMBER"),
   };
 };
 

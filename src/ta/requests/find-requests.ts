@@ -13,7 +13,7 @@ export type RequestSearch = {
 };
 
 /** Where scans of an index of `ta_requests r` begin. */
-type Starts = {
+export type Starts = {
   /** Rows, named `start`. */
   readonly from: Fragment;
   /** Ties `r` to one of them. `r.sequence` is the index's next column. */

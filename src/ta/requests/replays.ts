@@ -15,6 +15,8 @@ export type Answer = {
   readonly statusCode: number;
   /** JSON. */
   readonly answer: string;
+  /** Of an equal request that came before. */
+  readonly isReplay?: boolean;
 };
 
 /** The `Idempotency-Key` was used with another body. Stop: use a new one for a new request. */
@@ -46,7 +48,7 @@ export const storedAnswer = async (
     throw new IdempotencyKeyReusedError();
   }
   const row = keyed ?? rows[0];
-  return row && { statusCode: row.status_code, answer: row.answer };
+  return row && { statusCode: row.status_code, answer: row.answer, isReplay: true };
 };
 
 /**
