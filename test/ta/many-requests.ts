@@ -40,9 +40,16 @@ export const rowsRead = (
   read: (on: { readonly sql: Sql }) => Promise<unknown>,
 ): Promise<{ readonly byIndex: number; readonly scanned: number }> =>
   database.transaction(async ({ sql }) => {
+    const before = await counted(sql);
     await read({ sql });
-    const [row] = await sql<{ byIndex: number; scanned: number }[]>`
-      select pg_stat_get_xact_tuples_fetched('ta_requests'::regclass)::int4 as "byIndex",
-             pg_stat_get_xact_tuples_returned('ta_requests'::regclass)::int4 as scanned`;
-    return { byIndex: row?.byIndex ?? 0, scanned: row?.scanned ?? 0 };
+    const after = await counted(sql);
+    return { byIndex: after.byIndex - before.byIndex, scanned: after.scanned - before.scanned };
   });
+
+/** Those of this connection since it last reported its statistics, which no transaction does. */
+const counted = async (sql: Sql) => {
+  const [row] = await sql<{ byIndex: number; scanned: number }[]>`
+    select pg_stat_get_xact_tuples_fetched('ta_requests'::regclass)::int4 as "byIndex",
+           pg_stat_get_xact_tuples_returned('ta_requests'::regclass)::int4 as scanned`;
+  return { byIndex: row?.byIndex ?? 0, scanned: row?.scanned ?? 0 };
+};
