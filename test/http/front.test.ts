@@ -24,6 +24,8 @@ test("until the service is up every request gets 503 with Retry-After, in its in
       error: "INTERNAL_ERROR",
       details: expect.stringContaining("starting"),
       requestId: id,
+      code: "UNAVAILABLE",
+      httpRequestId: id,
     });
   }
   const graphql = await fetch(`${url}/graphql`, { method: "POST", headers: json, body: "{}" });

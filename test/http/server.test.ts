@@ -143,6 +143,8 @@ test("a request without a host, one with two, and an unknown expectation are ref
       error: "BAD_REQUEST",
       details: expect.stringMatching(details),
       requestId: id,
+      code: "BAD_REQUEST",
+      httpRequestId: id,
     });
     expect(service.log).toContainEqual(
       expect.objectContaining({ requestId: id, statusCode: status }),

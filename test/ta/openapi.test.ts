@@ -61,6 +61,7 @@ test("answers match the OpenAPI description, which names every path", async () =
     "/api/v1/investor/kyc",
     "/api/v1/investor/whitelist",
     "/api/v1/investor/whitelist_status/{wallet_address}",
+    "/api/v1/requests",
     "/api/v1/requests/{requestId}",
     "/transfer_agent_api/v1/approve_investor",
     "/transfer_agent_api/v1/check_whitelist/{address}",
