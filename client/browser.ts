@@ -6,7 +6,6 @@ export { BookError, type ReadOptions } from "./asking.ts";
 export { createBook } from "./book.ts";
 export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.ts";
 export type { Amounts } from "./exact-json.ts";
-export type { Followed, KeptCopy, RegisterCopy } from "./follow.ts";
 export { inTokens } from "./in-tokens.ts";
 export type {
   ActivityWithHolders,
@@ -20,6 +19,7 @@ export type {
   ChangeWithHolder,
   CountedToken,
   EventFilters,
+  Followed,
   Grant,
   GuidedProgress,
   Hold,
@@ -28,11 +28,13 @@ export type {
   HolderCountPoint,
   HolderEvent,
   HolderRecord,
+  KeptCopy,
   Label,
   Listed,
   Meta,
   PipelineStatus,
   QuarantinedCoin,
+  RegisterCopy,
   Replay,
   ReplayProgress,
   RoleEvent,

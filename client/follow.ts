@@ -1,33 +1,8 @@
 /** A copy of a token's balances that is kept up to date, and resumes after a break. */
-import type { CallOptions } from "./asking.ts";
-import type { BalanceChange, Book, Which } from "./register.ts";
+import type { Book, Followed, RegisterCopy } from "./register.ts";
 
 /** Before the first change of any token. */
 const BEGINNING = "0:0x0:TOKENS";
-
-/** What to store, in one transaction, to resume from. */
-export type KeptCopy = {
-  readonly cursor: string;
-  /** By wallet. */
-  readonly balances: Iterable<readonly [owner: string, balance: bigint]>;
-};
-
-export type RegisterCopy = {
-  readonly coinType: string;
-  /** Just behind what `balances` holds. */
-  readonly cursor: string;
-  /** By wallet, grants included, without zeros. One map, changed in place as changes come. */
-  readonly balances: ReadonlyMap<string, bigint>;
-  /** The change just applied; null for the copy itself, which comes first. */
-  readonly change: BalanceChange | null;
-};
-
-export type Followed = CallOptions &
-  Pick<Which<string>, "onHold"> & {
-    readonly coinType: string;
-    /** Absent: the copy is read first, all of one checkpoint. */
-    readonly from?: KeptCopy | undefined;
-  };
 
 /** The copy, then each change after it, once and in chain order, without an end. */
 export async function* followCopy(

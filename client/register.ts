@@ -1,5 +1,4 @@
 import type { CallOptions, ReadOptions } from "./asking.ts";
-import type { Followed, RegisterCopy } from "./follow.ts";
 import { isPlain } from "./forms.ts";
 
 /** Unix seconds. */
@@ -553,6 +552,30 @@ export type ActivityWithHolders = TokenActivity & {
   readonly toHolderId: bigint | null;
 };
 export type ChangeWithHolder = BalanceChange & { readonly holderId: bigint | null };
+
+/** What to store, in one transaction, to resume from. */
+export type KeptCopy = {
+  readonly cursor: string;
+  /** By wallet. */
+  readonly balances: Iterable<readonly [owner: string, balance: bigint]>;
+};
+
+export type RegisterCopy = {
+  readonly coinType: string;
+  /** Just behind what `balances` holds. */
+  readonly cursor: string;
+  /** By wallet, grants included, without zeros. One map, changed in place as changes come. */
+  readonly balances: ReadonlyMap<string, bigint>;
+  /** The change just applied; null for the copy itself, which comes first. */
+  readonly change: BalanceChange | null;
+};
+
+export type Followed = CallOptions &
+  Pick<Which<string>, "onHold"> & {
+    readonly coinType: string;
+    /** Absent: the copy is read first, all of one checkpoint. */
+    readonly from?: KeptCopy | undefined;
+  };
 
 export type Book = {
   /**

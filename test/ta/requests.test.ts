@@ -97,6 +97,9 @@ test("a wrong, missing or foreign signature and an unknown key are 401, before a
       error: "UNAUTHORIZED",
       details: expect.any(String),
       requestId: reply.headers.get("x-request-id"),
+      code: expect.stringMatching(/^(KEY|SIGNATURE)_/),
+      param: expect.stringMatching(/^X-/),
+      httpRequestId: reply.headers.get("x-request-id"),
     });
   }
   expect((await sent(good.headers)).status).toBe(400);
@@ -152,7 +155,7 @@ test("an optional member may not be an empty text, but may be null", async () =>
       const reply = await api.post(KYC, bodyOf({ [member]: blank }));
       expect([reply.status, reply.json.details]).toEqual([400, `investor.${member} ${fault}`]);
       const file = member === "identityDocument" || member === "proofOfAddress";
-      expect(reply.json.code).toBe(file ? "INVALID_REQUEST" : undefined);
+      expect(reply.json.code).toBe(file ? "INVALID_REQUEST" : "INVALID_MEMBER");
     }
   }
   const none = Object.fromEntries(optional.map(([member]) => [member, null]));
