@@ -49,6 +49,14 @@ export const GROWING_WITH_PAST = [...GROWING, "token_changes"] as const;
 
 export type GrowingTable = (typeof GROWING_WITH_PAST)[number];
 
+/** The wallet of a quarter of all movements; the others have about eight. */
+export const BUSY_WALLET = -1;
+
+/** A movement in so many has the rare type. */
+const RARE_IN = 100;
+export const RARE_TYPE = "force_transfer";
+export const RARE_CAUSE = "BURN";
+
 /** Address by number, from 0. */
 export const wallet = (number: number): string => {
   const bytes = Buffer.alloc(4);
@@ -63,6 +71,9 @@ export const ownerOfObject = (number: number): string =>
 export const positionOfRow = (row: number): bigint =>
   BigInt(FIRST_CHECKPOINT + Math.floor(row / PER_CHECKPOINT)) * 1_000_000_000n +
   BigInt(row % PER_CHECKPOINT) * 10_000n;
+
+export const checkpointOfRow = (row: number): number =>
+  FIRST_CHECKPOINT + Math.floor(row / PER_CHECKPOINT);
 
 export const secondOfRow = (row: number): number =>
   Math.floor((FIRST_MS + Math.floor(row / PER_CHECKPOINT) * CHECKPOINT_MS) / 1_000);
@@ -98,23 +109,24 @@ export const ROWS: Readonly<
   token_activity: () => ({
     coin_type: `'${COIN}'`,
     position: POSITION,
-    activity_type: "(array['mint', 'transfer', 'force_transfer', 'burn'])[n % 4 + 1]",
+    activity_type: `case when n % ${RARE_IN} = 2 then '${RARE_TYPE}'
+                     else (array['mint', 'transfer', 'transfer', 'burn'])[n % 4 + 1] end`,
     tx_digest: DIGEST,
     timestamp_ms: TIME,
     amount: "n::int8 * 1000 + 1",
-    from_address: `case when n % 4 <> 0 then ${walletSql("n / 4")} end`,
+    from_address: `case when n % 4 <> 0 then
+      ${walletSql(`case when n % 4 = 2 then ${BUSY_WALLET} else n / 4 end`)} end`,
     to_address: `case when n % 4 <> 3 then ${walletSql("n / 4 + 1")} end`,
     signer: walletSql("n % 100"),
     token_object_id: OBJECT_ID,
   }),
-  // Four movements of each wallet.
   token_changes: () => ({
     coin_type: `'${COIN}'`,
-    owner: walletSql("n / 4"),
+    owner: walletSql(`case when n % 4 = 2 then ${BUSY_WALLET} else n / 4 end`),
     position: POSITION,
-    cause: "'TRANSFER'",
-    change: "1000",
-    balance_after: "(n % 4 + 1) * 1000",
+    cause: `case when n % ${RARE_IN} = 2 then '${RARE_CAUSE}' else 'TRANSFER' end`,
+    change: "n::int8 * 1000 + 1",
+    balance_after: "n::int8 * 1000 + 1",
     tx_digest: DIGEST,
     timestamp_ms: TIME,
   }),

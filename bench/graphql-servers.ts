@@ -19,6 +19,8 @@ const FIELDS = {
   holderEvents: "eventType eventId position holderId address groupId isFrozen checkpointTimestamp",
   walletRoles: "owner roleBits roles",
   roleEvents: "eventId position owner role roleBit granted signer checkpointTimestamp",
+  balanceChanges:
+    "position owner part cause change balanceAfter txDigest checkpointTimestamp cursor",
   indexerStatus: "pipeline checkpoint checkpointTimestamp ageSeconds",
   transaction:
     "digest checkpoint checkpointTimestamp sender activity { activityType amount fromAddress toAddress eventId } changes { owner part cause change } holderEvents { eventType eventId } roleEvents { role eventId }",
@@ -41,9 +43,16 @@ const VARIABLE_TYPES = {
   sinceTimestamp: "String",
   order: "SortOrder",
   atCheckpoint: "String",
+  types: "[String!]",
+  fromCheckpoint: "String",
+  toCheckpoint: "String",
+  fromTimestamp: "String",
+  toTimestamp: "String",
 } as const;
 
-export type Variables = Readonly<Partial<Record<keyof typeof VARIABLE_TYPES, string | number>>>;
+export type Variables = Readonly<
+  Partial<Record<keyof typeof VARIABLE_TYPES, string | number | readonly string[]>>
+>;
 
 /** A query, or `__typename` alone, which needs no database. */
 export type Question = { readonly name: QueryName | "__typename"; readonly variables: Variables };
@@ -53,7 +62,11 @@ const bodyOf = ({ name, variables }: Question): string => {
   const given = Object.entries(VARIABLE_TYPES).filter(([variable]) => variable in variables);
   const bracketed = (parts: readonly string[]) =>
     parts.length === 0 ? "" : `(${parts.join(", ")})`;
-  const declared = bracketed(given.map(([variable, type]) => `$${variable}: ${type}`));
+  const typeOf = (variable: string, type: string) =>
+    name === "balanceChanges" && variable === "types" ? "[BalanceChangeCause!]" : type;
+  const declared = bracketed(
+    given.map(([variable, type]) => `$${variable}: ${typeOf(variable, type)}`),
+  );
   const passed = bracketed(given.map(([variable]) => `${variable}: $${variable}`));
   const query = `query ${declared} { ${name}${passed} { ${FIELDS[name]} } }`;
   return JSON.stringify({ query, variables });

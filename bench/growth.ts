@@ -8,13 +8,17 @@ import { type Figure, median, quantile, ratioOf } from "./figure.ts";
 import { emptyTable, fillTable, writeBasics } from "./graphql-fill.ts";
 import {
   BUSY_OBJECTS,
+  BUSY_WALLET,
   COIN,
+  checkpointOfRow,
   digestOfRow,
   GROWING_WITH_PAST,
   type GrowingTable,
   holderPlace,
   ownerOfObject,
   positionOfRow,
+  RARE_CAUSE,
+  RARE_TYPE,
   secondOfRow,
   wallet,
 } from "./graphql-rows.ts";
@@ -86,6 +90,73 @@ const ofOwners = (name: QueryName): readonly Kind[] => [
   },
 ];
 
+/** The holder of the wallet with a quarter of all movements. */
+const BUSY_HOLDER = 1;
+
+/** Filters of a list, alone and together, in both orders; `placeOf` makes the argument `after`. */
+const filtered = (
+  name: QueryName,
+  rareType: string,
+  placeOf: (row: number) => string,
+): readonly Kind[] => {
+  const types = [rareType];
+  const busy = wallet(BUSY_WALLET);
+  const filters: Readonly<Record<string, (row: number) => Variables>> = {
+    "a rare type": () => ({ types }),
+    "a wallet of few rows": (row) => ({ owner: wallet(Math.floor(row / 4)) }),
+    "the busiest wallet": () => ({ owner: busy }),
+    "a rare type of the busiest wallet": () => ({ owner: busy, types }),
+    "the busiest holder": () => ({ holderId: String(BUSY_HOLDER) }),
+    "a rare type of the busiest holder": () => ({ holderId: String(BUSY_HOLDER), types }),
+  };
+  return Object.entries(filters).flatMap(([what, filter]) => [
+    { label: `${name}, ${what}`, name, ask: filter },
+    {
+      label: `${name}, ${what}, newest first`,
+      name,
+      ask: (row) => ({ ...filter(row), order: "DESC" }),
+    },
+    ...(what.endsWith("few rows")
+      ? []
+      : [
+          {
+            label: `${name}, ${what}, newest first, in a range, after a row`,
+            name,
+            ask: (row: number, count: number) => ({
+              ...filter(row),
+              order: "DESC",
+              after: placeOf(Math.floor(count / 4 + row / 2)),
+              toCheckpoint: String(checkpointOfRow(count)),
+              fromCheckpoint: String(checkpointOfRow(0)),
+            }),
+          },
+        ]),
+  ]);
+};
+
+/** Filters of the register's events. */
+const ofRegister: readonly Kind[] = [
+  {
+    label: "holderEvents, a wallet",
+    name: "holderEvents",
+    ask: (row) => ({ owner: wallet(Math.floor(row / 7)) }),
+  },
+  {
+    label: "holderEvents, a holder",
+    name: "holderEvents",
+    ask: (row) => ({ holderId: String(Math.floor(row / 7)), order: "DESC" }),
+  },
+  {
+    label: "holderEvents, of a type, newest first, after a position",
+    name: "holderEvents",
+    ask: (row) => ({
+      types: ["address_frozen"],
+      order: "DESC",
+      after: String(positionOfRow(row)),
+    }),
+  },
+];
+
 const KINDS: Readonly<Record<GrowingTable, readonly Kind[]>> = {
   token_activity: [
     ...pages("tokenActivity"),
@@ -100,6 +171,7 @@ const KINDS: Readonly<Record<GrowingTable, readonly Kind[]>> = {
       ask: (row) => ({ order: "DESC", after: String(positionOfRow(row)) }),
     },
     { label: "transaction", name: "transaction", ask: (row) => ({ digest: digestOfRow(row) }) },
+    ...filtered("tokenActivity", RARE_TYPE, (row) => String(positionOfRow(row))),
   ],
   token_changes: [
     {
@@ -107,6 +179,7 @@ const KINDS: Readonly<Record<GrowingTable, readonly Kind[]>> = {
       name: "wallet",
       ask: (row) => ({ address: wallet(Math.floor(row / 4)) }),
     },
+    ...filtered("balanceChanges", RARE_CAUSE, (row) => `${positionOfRow(row)}:${wallet(0)}:TOKENS`),
   ],
   balances: [
     { label: "tokenBalance", name: "tokenBalance", ask: (row) => ({ owner: wallet(row) }) },
@@ -130,8 +203,16 @@ const KINDS: Readonly<Record<GrowingTable, readonly Kind[]>> = {
       name: "holder",
       ask: (row) => ({ holderId: String(Math.floor(row / 7)) }),
     },
+    ...ofRegister,
   ],
-  role_events: pagesInTime("roleEvents"),
+  role_events: [
+    ...pagesInTime("roleEvents"),
+    {
+      label: "roleEvents, an owner, newest first",
+      name: "roleEvents",
+      ask: (row) => ({ owner: wallet(row % 1_000), order: "DESC" }),
+    },
+  ],
 };
 
 /** A service over a separate database with `count` rows in the measured table. */
@@ -152,7 +233,13 @@ export const bench = async (rows = String(MANY)): Promise<readonly Figure[]> => 
   await using load = startLoad();
   await using smallScratch = await scratchPostgres();
   await using largeScratch = await scratchPostgres();
-  for (const { database } of [smallScratch, largeScratch]) await writeBasics(database, []);
+  for (const { database } of [smallScratch, largeScratch]) {
+    await writeBasics(database, []);
+    await database.sql`
+      insert into holder_events
+        (coin_type, position, event_type, tx_digest, timestamp_ms, reached_ms, holder_id, address)
+      values (${COIN}, 0, 'holder_address_added', 'digest', 0, 0, ${BUSY_HOLDER}, ${wallet(BUSY_WALLET)})`;
+  }
   await using smallService = await startService(smallScratch);
   await using largeService = await startService(largeScratch);
   const both = [
