@@ -26,7 +26,13 @@ import {
   selectionOf,
   walletsOf,
 } from "./event-filters.ts";
-import { holderField, showsHolders, type WithHolders, withHolders } from "./event-holder.ts";
+import {
+  contextOfList,
+  holderField,
+  showsHolders,
+  type WithHolders,
+  withHolders,
+} from "./event-holder.ts";
 import {
   checkpointField,
   checkpointTimestampField,
@@ -166,7 +172,8 @@ builder.queryField("balanceChanges", (t) =>
       several: (args) => args.holderId != null || isInTime(args),
       long: isLong,
     },
-    resolve: async (_root, args, { reads, longReads, coinType }, info) => {
+    resolve: async (_root, args, context, info) => {
+      const { reads, longReads, coinType } = contextOfList(context, FOR_BALANCES, info);
       const page = {
         after: placeInOne(changeCursorOf(args.after)),
         limit: limitOf(args.limit),

@@ -12,6 +12,7 @@ import {
 import type { GuardedReads, OfCoin } from "../projections/guarded-reads.ts";
 import { FOR_HOLDERS } from "../projections/needed.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
+import type { ProgressTables } from "../projections/progress-tables.ts";
 import { once } from "../waiting/once.ts";
 import type { GraphContext } from "./context.ts";
 
@@ -46,6 +47,13 @@ export const showsHolders = ({
     }) ?? false;
   return fieldNodes.some(({ selectionSet }) => isIn(selectionSet));
 };
+
+/** The context of a list, which also needs the pipeline of holders where its rows show them: an empty page, too. */
+export const contextOfList = (
+  context: GraphContext,
+  pipelines: readonly ProgressTables[],
+  info: Pick<GraphQLResolveInfo, "fieldNodes" | "fragments">,
+): GraphContext => (showsHolders(info) ? context.readsOf([...pipelines, ...FOR_HOLDERS]) : context);
 
 /** @param placesOf the wallets of a row, at its event */
 export const withHolders = <Row extends { readonly coinType: string }>(

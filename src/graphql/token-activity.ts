@@ -22,7 +22,13 @@ import {
   selectionOf,
   walletsOf,
 } from "./event-filters.ts";
-import { holderField, showsHolders, type WithHolders, withHolders } from "./event-holder.ts";
+import {
+  contextOfList,
+  holderField,
+  showsHolders,
+  type WithHolders,
+  withHolders,
+} from "./event-holder.ts";
 import {
   checkpointField,
   checkpointTimestampField,
@@ -165,7 +171,8 @@ builder.queryField("tokenActivity", (t) =>
       several: (args) => args.holderId != null || isInTime(args),
       long: isLong,
     },
-    resolve: async (_root, args, { reads, longReads, coinType }, info) => {
+    resolve: async (_root, args, context, info) => {
+      const { reads, longReads, coinType } = contextOfList(context, FOR_ACTIVITY, info);
       const page = {
         limit: limitOf(args.limit),
         offset: offsetOf(args.offset),

@@ -85,7 +85,10 @@ const selectionOf = (type: GraphQLOutputType): string => {
 
 /** Arguments that a field cannot be without, or that are among `more`. */
 const argumentsOf = ({ args }: GraphQLField<unknown, unknown>, more: object = {}): string => {
-  const known = { coinType, owner, pipeline: "role_changes", atCheckpoint: "40", ...more };
+  const known = {
+    ...{ coinType, owner, address: owner, holderId: "1", digest: "unseen", text: owner },
+    ...{ pipeline: "role_changes", atCheckpoint: "40", ...more },
+  };
   const given = args.filter(({ name, type }) => String(type).endsWith("!") || name in more);
   const texts = given.map(({ name }) => {
     const value = Object.entries(known).find(([key]) => key === name)?.[1];
