@@ -1,5 +1,5 @@
 /** Which of the company's acts are due in a checkpoint, by its time. */
-import type { Stage } from "../issuer/stage.ts";
+import type { Company, Stage } from "../issuer/stage.ts";
 import { chance, draw } from "../random.ts";
 import { SEED_DAY, SERIES_A_DAY } from "./cast.ts";
 import { CHRONICLE } from "./chronicle.ts";
@@ -9,14 +9,6 @@ import { actEveryday } from "./everyday.ts";
 /** Days from the founding until the ledger goes on live. */
 const DAYS = 730;
 export const COMPANY_SPAN_MS = BigInt(DAYS) * DAY_MS;
-
-/** Where a ledger is in the company's two years: plain data, to be saved. */
-export type Company = {
-  /** Unix ms. */
-  readonly foundedMs: bigint;
-  /** The next day to play. */
-  day: number;
-};
 
 type Act = (stage: Stage) => void;
 

@@ -5,7 +5,6 @@ import { execute, type Outcome, type Signed } from "../chain/execute.ts";
 import type { Execution } from "../chain/execution.ts";
 import type { Keyring } from "../chain/keyring.ts";
 import { type Chain, coinBalance, coinContents, type OpenCheckpoint } from "../chain/state.ts";
-import type { Company } from "../company/two-years.ts";
 import {
   type Arguments,
   type Call,
@@ -17,6 +16,14 @@ import { address, u64 } from "../contract/layouts.ts";
 import type { ForeignCaller, Securities } from "../contract/securities.ts";
 import { chance, type Dice, type Roster } from "../random.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
+
+/** Where a ledger is in the company's two years: plain data, to be saved. */
+export type Company = {
+  /** Unix ms. */
+  readonly foundedMs: bigint;
+  /** The next day to play. */
+  day: number;
+};
 
 /** State of a simulation between checkpoints: plain data, to be saved. */
 export type World = {

@@ -183,7 +183,7 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       const folder = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
       atEnd(() => removeFolder(folder));
       const path = join(folder, "printed.pdf");
-      const { writePdf } = await import("../evidence/papers/pdf.ts");
+      const { writePdf } = await import("../evidence/document/pdf.ts");
       await writePdf(path, [paper], { title, header, madeMs: mark.timestampMs });
       return { contentType: PDF_TYPE, body: createReadStream(path, { signal }) };
     } finally {

@@ -14,7 +14,7 @@ import {
   qr,
   table,
   text,
-} from "../papers/document.ts";
+} from "../document/document.ts";
 import { DecimalsUnknownError } from "./cap-table-file.ts";
 
 /** Rows of a PDF at most: it is held in memory until its pages are counted. */

@@ -1,6 +1,6 @@
 /** Paper 5: a confirmation letter to each requested holder, and the list of recipients. */
 import type { CapRow } from "../../projections/cap-rows.ts";
-import { code, fill, heading, type Inline, type Paper, table, text } from "./document.ts";
+import { code, fill, heading, type Inline, type Paper, table, text } from "../document/document.ts";
 import type { LetterMoves } from "./gather.ts";
 import { CAUSE_WORDS } from "./roll-forward-paper.ts";
 import {

@@ -12,7 +12,7 @@ import {
   type Text,
   table,
   text,
-} from "./document.ts";
+} from "../document/document.ts";
 import { HOLDS, type Subject, timeText } from "./subject.ts";
 
 /** @param others the following papers, for the index */

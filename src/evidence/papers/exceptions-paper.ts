@@ -1,7 +1,6 @@
 /** Paper 3: events that an auditor examines individually. */
 
 import type { CapRow } from "../../projections/cap-rows.ts";
-import { FILES } from "../pack/form.ts";
 import {
   type Block,
   type Column,
@@ -14,7 +13,8 @@ import {
   strong,
   table,
   text,
-} from "./document.ts";
+} from "../document/document.ts";
+import { FILES } from "../pack/form.ts";
 import type { Changed, Moved } from "./gather.ts";
 import { CAUSE_WORDS } from "./roll-forward-paper.ts";
 import {

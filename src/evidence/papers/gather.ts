@@ -7,10 +7,10 @@ import type { EventFact, Fact } from "../../log/fact.ts";
 import type { HolderEventRow } from "../../projections/holder-events.ts";
 import { placeOf } from "../../projections/position.ts";
 import type { RoleEventRow } from "../../projections/roles.ts";
+import { FirstRows } from "../document/document.ts";
 import type { ProvenRegister, Witness } from "../pack/check.ts";
 import { type Movement, movementLine } from "../pack/lines.ts";
 import type { Happened } from "../pack/register.ts";
-import { FirstRows } from "./document.ts";
 import { RollForward } from "./roll-forward.ts";
 import { Wallets } from "./wallets.ts";
 

@@ -9,7 +9,7 @@ import {
   strong,
   table,
   text,
-} from "./document.ts";
+} from "../document/document.ts";
 import type { RowFlow } from "./roll-forward.ts";
 import { amountsOf, flowsOf, rowText, SHORTENED, type Subject, TIES, timeText } from "./subject.ts";
 import { rowName } from "./wallets.ts";

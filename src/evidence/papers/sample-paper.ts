@@ -1,8 +1,8 @@
 /** Paper 4: movements drawn by a stated seed, with room for the auditor's findings. */
 
 import { CAUSES } from "../../projections/balance-changes.ts";
+import { code, heading, list, type Paper, table, text } from "../document/document.ts";
 import { FILES } from "../pack/form.ts";
-import { code, heading, list, type Paper, table, text } from "./document.ts";
 import { MOVEMENT, movementCells } from "./exceptions-paper.ts";
 import { amountsOf, percentOf, SHORTENED, type Subject } from "./subject.ts";
 

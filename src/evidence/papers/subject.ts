@@ -1,7 +1,7 @@
 /** The papers' common source, and their formatting of amounts, times and rows. */
 import { inTokens } from "../../../client/in-tokens.ts";
+import { type Column, code, type Inline, type Text } from "../document/document.ts";
 import type { CheckedPack } from "../pack/verify.ts";
-import { type Column, code, type Inline, type Text } from "./document.ts";
 import type { Gathering, LedgerPlace } from "./gather.ts";
 import type { RowFlow, Tie } from "./roll-forward.ts";
 

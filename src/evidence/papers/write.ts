@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { code, type Inline, type Paper } from "../document/document.ts";
+import { markdownOf } from "../document/markdown.ts";
 import { writeNewFolder } from "../exports/new-folder.ts";
 import { FILES, hashed, hashOf, openPack, packError } from "../pack/form.ts";
 import {
@@ -12,11 +14,9 @@ import {
 } from "../pack/verify.ts";
 import { confirmationPapers } from "./confirmation-papers.ts";
 import { coverPaper, signOffPaper, type Written } from "./cover.ts";
-import { code, type Inline, type Paper } from "./document.ts";
 import { exceptionsPaper } from "./exceptions-paper.ts";
 import { Gathering } from "./gather.ts";
 import { assertKnown, requestedRows } from "./letters.ts";
-import { markdownOf } from "./markdown.ts";
 import { rollForwardPaper } from "./roll-forward-paper.ts";
 import { samplePaper } from "./sample-paper.ts";
 import type { PaperOptions, Subject } from "./subject.ts";
@@ -89,7 +89,7 @@ const writePdfs = async (
   { manifest, manifestSha256 }: Subject,
   papers: readonly Paper[],
 ): Promise<readonly { readonly file: string; readonly sha256: string }[]> => {
-  const { writePdf } = await import("./pdf.ts");
+  const { writePdf } = await import("../document/pdf.ts");
   const madeMs = BigInt(manifest.last.timestampMs);
   const header: Inline = ["pack ", code(manifestSha256.slice(0, 16)), " ", code(manifest.coinType)];
   const letters = papers.filter(({ file }) => file.startsWith("confirmations/"));

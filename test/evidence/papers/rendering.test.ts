@@ -8,10 +8,10 @@ import {
   shortCode,
   table,
   text,
-} from "../../../src/evidence/papers/document.ts";
+} from "../../../src/evidence/document/document.ts";
+import { markdownOf } from "../../../src/evidence/document/markdown.ts";
+import { writePdf } from "../../../src/evidence/document/pdf.ts";
 import { Draw } from "../../../src/evidence/papers/gather.ts";
-import { markdownOf } from "../../../src/evidence/papers/markdown.ts";
-import { writePdf } from "../../../src/evidence/papers/pdf.ts";
 import { RollForward, RollForwardError } from "../../../src/evidence/papers/roll-forward.ts";
 import { temporaryFolder } from "../../service/process.ts";
 import { pageTexts } from "./pdf-reader.ts";
