@@ -4,7 +4,11 @@ import type { CheckpointMark } from "../log/fact.ts";
 import { type HeldIn, NO_COIN } from "../projections/held-coins.ts";
 import { FOR_WALLETS } from "../projections/needed.ts";
 import { type TokenNames, tokenNames } from "../projections/tokens.ts";
-import { coinsOfWallet, type WalletState, walletStates } from "../projections/wallet-states.ts";
+import {
+  coinsOfWallet,
+  type WalletWithRoles,
+  walletsWithRoles,
+} from "../projections/wallet-states.ts";
 import { lowest } from "../values/bigints.ts";
 import { unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
@@ -21,7 +25,7 @@ type Shown = {
   readonly tokens: (page: Page) => Promise<readonly Held[]>;
 };
 
-type Held = WalletState & {
+type Held = WalletWithRoles & {
   readonly names: TokenNames | undefined;
   readonly decimals: number | null;
   readonly roleBits: number;
@@ -142,11 +146,11 @@ builder.queryField("wallet", (t) =>
       context.leftOut.add(leftOut);
       const without = new Set(leftOut.map(({ coinType }) => coinType));
 
-      const page = async (after: string | undefined, limit: number): Promise<WalletState[]> => {
+      const page = async (after: string | undefined, limit: number): Promise<WalletWithRoles[]> => {
         const coins = await coinsOfWallet(reads, { address, after, limit: COINS_PER_READ });
         const shown = coins.filter((coinType) => !without.has(coinType));
         const wallets = shown.map((coinType) => ({ coinType, address }));
-        const states = (await walletStates(reads, { wallets, at: checkpoint })).filter(isAny);
+        const states = (await walletsWithRoles(reads, { wallets, at: checkpoint })).filter(isAny);
         if (states.length >= limit || coins.length < COINS_PER_READ) return states.slice(0, limit);
         return [...states, ...(await page(coins.at(-1), limit - states.length))];
       };
@@ -174,5 +178,5 @@ builder.queryField("wallet", (t) =>
   }),
 );
 
-const isAny = ({ tokens, granted, holderId, groupId, isFrozen, roles }: WalletState): boolean =>
+const isAny = ({ tokens, granted, holderId, groupId, isFrozen, roles }: WalletWithRoles): boolean =>
   tokens + granted > 0n || holderId !== null || groupId !== null || isFrozen || roles.length > 0;

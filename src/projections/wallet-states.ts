@@ -13,6 +13,9 @@ export type WalletState = WalletOfCoin & {
   readonly holderId: bigint | null;
   readonly groupId: bigint | null;
   readonly isFrozen: boolean;
+};
+
+export type WalletWithRoles = WalletState & {
   /** Canonical role types, ascending. */
   readonly roles: readonly string[];
 };
@@ -28,17 +31,23 @@ const heldValue = (aspect: string): string => `
      and m.checkpoint <= $4
    order by m.checkpoint desc limit 1)`;
 
-const STATES = `
+const ROLES = `
+         (select json_agg(r.role order by r.role)::text from role_ranges r
+          where r.coin_type = given.coin_type and r.owner = given.address
+            and r.checkpoint <= $4 and r.until > $4)`;
+
+const statesWith = (roles: string): string => `
   select given.coin_type as "coinType", given.address,
          coalesce(${lastOf("token_changes")}, 0) as tokens,
          coalesce(${lastOf("grant_changes")}, 0) as granted,
          ${heldValue("holder")} as "holderId", ${heldValue("group")} as "groupId",
          ${heldValue("freeze")} is not null as "isFrozen",
-         (select json_agg(r.role order by r.role)::text from role_ranges r
-          where r.coin_type = given.coin_type and r.owner = given.address
-            and r.checkpoint <= $4 and r.until > $4) as roles
+         ${roles} as roles
   from unnest($1::text[], $2::text[]) with ordinality as given (coin_type, address, place)
   order by given.place`;
+
+const STATES = statesWith("null");
+const STATES_AND_ROLES = statesWith(ROLES);
 
 type StoredState = WalletOfCoin & {
   readonly tokens: string;
@@ -51,13 +60,15 @@ type StoredState = WalletOfCoin & {
 
 const numberIn = (text: string | null) => (text === null ? null : BigInt(text));
 
-/** In the order given. */
-export const walletStates = async (
+type Asked = { readonly wallets: readonly WalletOfCoin[]; readonly at: bigint };
+
+const statesBy = async (
+  text: string,
   on: Reads,
-  { wallets, at }: { readonly wallets: readonly WalletOfCoin[]; readonly at: bigint },
-): Promise<WalletState[]> => {
+  { wallets, at }: Asked,
+): Promise<WalletWithRoles[]> => {
   if (wallets.length === 0) return [];
-  const rows = await read<StoredState>(on, STATES, [
+  const rows = await read<StoredState>(on, text, [
     texts(wallets.map(({ coinType }) => coinType)),
     texts(wallets.map(({ address }) => address)),
     positionsEnd(at),
@@ -72,6 +83,14 @@ export const walletStates = async (
     roles: roles === null ? [] : JSON.parse(roles),
   }));
 };
+
+/** In the order given. */
+export const walletStates = (on: Reads, asked: Asked): Promise<WalletState[]> =>
+  statesBy(STATES, on, asked);
+
+/** As `walletStates`; also reads the tables of `role_changes`. */
+export const walletsWithRoles = (on: Reads, asked: Asked): Promise<WalletWithRoles[]> =>
+  statesBy(STATES_AND_ROLES, on, asked);
 
 const next = (table: string, wallet: string, condition: string, after: string): string => `
   (select t.coin_type from ${table} t where t.${wallet} = $1 and t.coin_type > ${after} ${condition}
