@@ -12,6 +12,7 @@ export const PAGE_PATHS = [
   "/status",
   "/cap-table",
   "/holder/:holder",
+  "/wallet/:address",
   "/movements",
   "/roles",
   "/proof",

@@ -274,18 +274,25 @@ export const frameJourneys = (demo: () => Demo, browser: () => Browser): void =>
     await page.waitForURL(/\/holder\/12\?/);
     await page.getByRole("heading", { name: "Holder 12", level: 1 }).waitFor();
 
-    await find("300", "/");
+    await find("12", "/");
     await page.getByRole("group", { name: "Holders" }).waitFor();
-    await page.getByRole("group", { name: "Checkpoints" }).waitFor();
-    await page.keyboard.press("ArrowDown");
+    const checkpoint = page.getByRole("group", { name: "Checkpoints" }).getByRole("option");
+    await checkpoint.waitFor();
+    const isChosen = () => checkpoint.evaluate((one) => one.hasAttribute("data-highlighted"));
+    await expect
+      .poll(async () => {
+        if (!(await isChosen())) await page.keyboard.press("ArrowDown");
+        return isChosen();
+      })
+      .toBe(true);
     await page.keyboard.press("Enter");
-    await page.waitForURL(/\/proof\?.*checkpoint=%22300%22/);
+    await page.waitForURL(/\/proof\?.*checkpoint=%2212%22/);
 
     for (const [text, leads] of [
-      [address ?? "", new RegExp(`/holder/${address}`)],
+      [address ?? "", new RegExp(`/wallet/${address}`)],
       [day, new RegExp(`/cap-table\\?.*at=%22${Date.parse(`${day}T23:59:59Z`) / 1_000}%22`)],
       ["4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T", /\/transaction\/4Nd1mBQ/],
-      ["BIRCH", /token=[^&]*birch/],
+      ["ACMEP", /token=[^&]*acmep/],
       ["deliver", /\/deliveries/],
     ] as const) {
       await find(text);

@@ -14,6 +14,7 @@ import { chartJourneys } from "./chart-journeys.ts";
 import { type Demo, startDemo } from "./demo.ts";
 import { frameJourneys } from "./frame.ts";
 import { journeys } from "./journeys.ts";
+import { searchJourneys } from "./search-journeys.ts";
 import { tableJourneys } from "./table-journeys.ts";
 import { PAGES, seriousFaults, settled, tooWide } from "./views.ts";
 
@@ -210,6 +211,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
   describe("what people do with its tables", () =>
     tableJourneys(
+      () => demo,
+      () => browser,
+    ));
+
+  describe("what people find", () =>
+    searchJourneys(
       () => demo,
       () => browser,
     ));

@@ -9,6 +9,7 @@ export const PAGES = [
   "/status",
   "/cap-table",
   "/holder/1",
+  "/wallet/0x1",
   "/movements",
   "/roles",
   "/proof",

@@ -96,6 +96,12 @@ const routeTree = root.addChildren([
     load: () => import("./pages/holder/page.tsx"),
   }),
   page({
+    path: "/wallet/$address",
+    search: ["at"],
+    about: { moment: "at" },
+    load: () => import("./pages/wallet/page.tsx"),
+  }),
+  page({
     path: "/movements",
     // `from`, `to`: days.
     search: ["kind", "wallet", "order", "from", "to"],

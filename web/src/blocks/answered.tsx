@@ -132,7 +132,7 @@ const timeQuery = graph(`query CheckpointTime($checkpoint: String!) {
 }`);
 
 /** Pages that show a moment. */
-const PAGES_AT = /^\/(cap-table|holder|roles)\b/;
+const PAGES_AT = /^\/(cap-table|holder|wallet|roles)\b/;
 
 /** A token in quarantine, or incomplete: why it is not shown, and a way to its state before. */
 const InQuarantine = ({ quarantine }: { readonly quarantine: Quarantine }) => {

@@ -10,16 +10,25 @@ import { isoText, Moment } from "../shown/shown.tsx";
 import { Cut } from "./blocks.tsx";
 import type { Column } from "./column.ts";
 
-/** A wallet's address, linked to the page of its holder or to its movements. */
+/** A wallet's address, linked to its own view, to the view of its holder, or to its movements. */
 export const WalletId = ({
   address,
   to,
 }: {
   readonly address: string;
-  readonly to?: "holder" | "movements";
+  readonly to?: "wallet" | "holder" | "movements";
 }) => (
   <LongId text={address} what="address" explorer="account">
-    {to === "holder" ? (
+    {to === "wallet" ? (
+      <Link
+        to="/wallet/$address"
+        params={{ address }}
+        search={keepMoment}
+        className="hover:underline"
+      >
+        {shortened(address)}
+      </Link>
+    ) : to === "holder" ? (
       <Link
         to="/holder/$holder"
         params={{ holder: address }}

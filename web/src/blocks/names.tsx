@@ -59,10 +59,10 @@ export const HolderName = ({
 /** A wallet by its address, and its label. @param to the page that it leads to */
 export const WalletName = ({
   address,
-  to = "holder",
+  to = "wallet",
 }: {
   readonly address: string;
-  readonly to?: "holder" | "movements";
+  readonly to?: "wallet" | "holder" | "movements";
 }) => (
   <span className="inline-flex max-w-full min-w-0 items-baseline gap-1.5 whitespace-nowrap">
     <WalletId address={address} to={to} />

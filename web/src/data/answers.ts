@@ -16,6 +16,7 @@ export type Attempt = Delivery["attempts"][number];
 export type Receivers = z.infer<typeof operator.operatorReceiversAnswer>;
 export type Receiver = Receivers["items"][number];
 export type Summary = z.infer<typeof operator.operatorSummaryAnswer>;
+export type OperatorSearch = z.infer<typeof operator.operatorSearchAnswer>;
 export type Redelivery = z.infer<typeof operator.redeliveryAnswer>;
 export type RangeRedelivery = z.infer<typeof operator.rangeRedeliveryAnswer>;
 export type TestEvent = z.infer<typeof operator.testEventAnswer>;

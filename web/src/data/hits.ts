@@ -11,6 +11,8 @@ export type Hit = Target & {
   readonly title: string;
   /** More about it, such as its token. */
   readonly about: string;
+  /** For keys that see labels; not remembered. */
+  readonly label?: string | null;
 };
 
 /** Titles of the groups, in the order in which they are shown. */
@@ -37,8 +39,12 @@ export const addressOf = ({ path, search }: Target): string =>
 
 /** Hits by kind; of several to one address the first. */
 export const grouped = (hits: readonly Hit[]): readonly HitGroup[] => {
-  const once = [...new Map(hits.toReversed().map((hit) => [addressOf(hit), hit])).values()];
-  const byKind = Map.groupBy(once.toReversed(), ({ kind }) => kind);
+  const once = new Map<string, Hit>();
+  for (const hit of hits) {
+    const address = addressOf(hit);
+    if (!once.has(address)) once.set(address, hit);
+  }
+  const byKind = Map.groupBy(once.values(), ({ kind }) => kind);
   return (Object.keys(GROUPS) as Kind[]).flatMap((kind) => {
     const items = byKind.get(kind);
     return items === undefined ? [] : [{ value: GROUPS[kind], items }];

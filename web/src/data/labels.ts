@@ -1,5 +1,6 @@
 /** Labels of the token in view: what its issuer calls holders, wallets, roles and the treasury. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { ask, askPath, graph, type ResultOf } from "./ask.ts";
 import { NOW_LONG, readAll, useRead } from "./queries.ts";
 import { useSession } from "./session.ts";
@@ -19,6 +20,18 @@ export type Subject =
   | { readonly kind: "WALLET"; readonly address: string }
   | { readonly kind: "ROLE"; readonly role: string }
   | { readonly kind: "TREASURY" };
+
+/** Of a row of the register: its holder, or its wallet without one. */
+export const subjectOf = ({
+  holderId,
+  wallets,
+}: {
+  readonly holderId: string | null;
+  readonly wallets: readonly { readonly address: string }[];
+}): Subject =>
+  holderId === null
+    ? { kind: "WALLET", address: wallets[0]?.address ?? "" }
+    : { kind: "HOLDER", holderId };
 
 type Labels = {
   /** Whether the key in use sees labels; without, there are none. */
@@ -63,11 +76,15 @@ export const useLabels = (coinType: string) => {
     },
     { enabled: coinType !== "" },
   );
-  return {
-    seesLabels: data.seesLabels,
-    labelOf: (subject: Subject): Label | undefined =>
-      data.bySubject.get(keyOf(subject.kind, nameOf(subject))),
-  };
+  // The same while the labels are: charts are drawn from them.
+  return useMemo(
+    () => ({
+      seesLabels: data.seesLabels,
+      labelOf: (subject: Subject): Label | undefined =>
+        data.bySubject.get(keyOf(subject.kind, nameOf(subject))),
+    }),
+    [data],
+  );
 };
 
 /** Gives, changes or removes (`text` null) a label. The error is an AskError. */

@@ -19,7 +19,8 @@ export const recentHits = (): readonly Hit[] => {
   }
 };
 
-export const rememberHit = (hit: Hit): void => {
+/** Without its label, which may be personal. */
+export const rememberHit = ({ label: _, ...hit }: Hit): void => {
   const others = recentHits().filter((one) => addressOf(one) !== addressOf(hit));
   place.set(JSON.stringify([hit, ...others].slice(0, MOST)));
 };

@@ -74,6 +74,10 @@ export const keepMoment = ({
   ...(at === undefined ? {} : { at }),
 });
 
+/** An address in the form of the register, lower case with all 64 digits; other texts stay as they are. */
+export const canonicalWallet = (text: string): string =>
+  /^0x[0-9a-f]{1,64}$/i.test(text) ? `0x${text.slice(2).toLowerCase().padStart(64, "0")}` : text;
+
 /** Changes parameters of this page's address; undefined removes one. */
 export const useChangeAddress = () => {
   const navigate = useNavigate();

@@ -1,10 +1,10 @@
-/** Registers of the past at a few moments: what was issued, to how many, and how much the largest had together. */
+/** Registers of the past at a few moments: how much the largest had together. */
 import { ask, graph } from "../data/ask.ts";
 import { PAST, useRead } from "../data/queries.ts";
 
 const largestPage = graph(`query LargestThen($coinType: String!, $at: String!, $limit: Int!) {
   capTable(coinType: $coinType, atTimestamp: $at, limit: $limit) {
-    issued holderCount rows { balance }
+    issued rows { balance }
   }
 }`);
 
@@ -32,10 +32,6 @@ export const sharesOf = (issued: bigint, balances: readonly bigint[]): readonly 
 export type PastRegisters = {
   /** Milliseconds, ascending. */
   readonly times: readonly number[];
-  /** Smallest units. */
-  readonly issued: readonly bigint[];
-  /** Rows: holders, and wallets without one. */
-  readonly holders: readonly bigint[];
   /** Of the largest 1, 5 and 10, in hundredths of a percent. */
   readonly shares: readonly (readonly bigint[])[];
 };
@@ -45,26 +41,21 @@ export const usePastRegisters = (
   coinType: string,
   from: number | undefined,
   to: number,
-  { enabled, moments = MOMENTS }: { readonly enabled: boolean; readonly moments?: number },
+  { enabled }: { readonly enabled: boolean },
 ) =>
   useRead(
     PAST,
-    ["past registers", coinType, from ?? 0, to, moments],
+    ["past registers", coinType, from ?? 0, to],
     async (asking): Promise<PastRegisters> => {
-      const times = momentsBetween(from ?? to, to, moments);
-      const issued: bigint[] = [];
-      const holders: bigint[] = [];
+      const times = momentsBetween(from ?? to, to);
       const shares: (readonly bigint[])[] = [];
       for (const at of times) {
         const variables = { coinType, at: `${at}`, limit: Math.max(...LARGEST) };
         const { capTable } = await ask(largestPage, variables, asking);
         const balances = (capTable?.rows ?? []).map(({ balance }) => BigInt(balance));
-        const all = BigInt(capTable?.issued ?? 0);
-        issued.push(all);
-        holders.push(BigInt(capTable?.holderCount ?? 0));
-        shares.push(sharesOf(all, balances));
+        shares.push(sharesOf(BigInt(capTable?.issued ?? 0), balances));
       }
-      return { times: times.map((at) => at * 1_000), issued, holders, shares };
+      return { times: times.map((at) => at * 1_000), shares };
     },
     { enabled: enabled && from !== undefined },
   );

@@ -13,11 +13,12 @@ export const rowId = ({ holderId, wallets }: Row): string => holderId ?? wallets
 export const rowLabel = (id: string, holderId: string | null): string =>
   holderId === null ? shortened(id) : `Holder ${holderId}`;
 
-/** Whether a row matches a search for a holder's number or for part of an address. */
-export const matches = (row: Row, sought: string): boolean => {
+/** Whether a row matches a search for a holder's number, or for part of an address or of its label. */
+export const matches = (row: Row, sought: string, label?: string): boolean => {
   const text = sought.trim().toLowerCase();
   if (text === "") return true;
   if (/^\d+$/.test(text) && row.holderId === text) return true;
+  if (label?.toLowerCase().includes(text)) return true;
   return text.length >= 3 && row.wallets.some(({ address }) => address.includes(text));
 };
 

@@ -16,6 +16,8 @@ export type Tile = {
   /** Of the row; empty for all others. */
   readonly id: string;
   readonly name: string;
+  /** What its issuer calls it; undefined without a label. */
+  readonly label?: string | undefined;
   readonly balance: bigint;
   readonly state: State;
 };
@@ -29,10 +31,14 @@ const stateOf = ({ holderId, wallets }: Row): State => {
 };
 
 /** @param rows largest first */
-export const tilesOf = (rows: readonly Row[]): readonly Tile[] => {
+export const tilesOf = (
+  rows: readonly Row[],
+  labelOf: (row: Row) => string | undefined = () => undefined,
+): readonly Tile[] => {
   const own = rows.slice(0, OWN_AREA).map((row) => ({
     id: rowId(row),
     name: rowLabel(rowId(row), row.holderId),
+    label: labelOf(row),
     balance: row.balance,
     state: stateOf(row),
   }));

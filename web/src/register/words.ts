@@ -55,6 +55,23 @@ export const RIGHTS = [
   { role: "TimelockCanceler", bit: 16, name: "Grant canceller", allows: "Cancel grants" },
 ] as const;
 
+/** The roles of a wallet in words; `roleBits` tells the contract's own from those of the same name elsewhere. */
+export const heldRoles = ({
+  roles,
+  roleBits,
+}: {
+  readonly roles: readonly string[];
+  readonly roleBits: number;
+}): readonly { readonly role: string; readonly name: string }[] => {
+  let left = roleBits;
+  return roles.map((role) => {
+    const bit = RIGHTS.find((right) => role.endsWith(`::${right.role}`))?.bit ?? 0;
+    const own = left & bit;
+    left -= own;
+    return { role, name: roleName(role, own) };
+  });
+};
+
 /** A role in words. A role of another package has bit 0 and no right here, whatever its name. */
 export const roleName = (role: string, bit: number): string => {
   // `ContractAdmin` of `0x…::roles::ContractAdmin`.

@@ -6,8 +6,10 @@ import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, type Tone } from "../../blocks/blocks.tsx";
 import { amountColumn, type Unit } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { LabelText } from "../../blocks/names.tsx";
 import { Chip } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
+import { subjectOf } from "../../data/labels.ts";
 import { keepTokenWith, type Token, tokenLabel, useTokenTime } from "../../data/tokens.ts";
 import { type ChangeKind, compareRegisters, type Difference } from "../../register/compare.ts";
 import { type Register, rowLabel, useRegister } from "../../register/register.ts";
@@ -203,6 +205,7 @@ const columnsOf = (
             >
               {rowLabel(id, holderId)}
             </Link>
+            <LabelText of={subjectOf({ holderId, wallets: [{ address: id }] })} />
             <Badge tone={KINDS[kind].tone}>{KINDS[kind].label.toLowerCase()}</Badge>
           </span>
         );

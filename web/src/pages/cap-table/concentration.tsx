@@ -6,6 +6,7 @@ import type { Column } from "../../blocks/column.ts";
 import { amountColumn } from "../../blocks/columns.tsx";
 import { type Colours, filled, member, tooltip } from "../../charts/chart.tsx";
 import { ChartCard } from "../../charts/chart-card.tsx";
+import { subjectOf, useLabels } from "../../data/labels.ts";
 import { keepMoment, type Token, tokenLabel } from "../../data/tokens.ts";
 import { curve, type Largest, largest } from "../../register/concentration.ts";
 import type { Register } from "../../register/register.ts";
@@ -30,18 +31,31 @@ const TWO_LINES = 6_500;
 const ONE_LINE = 2_400;
 const MAP_HEIGHT = 360;
 
+/** Beside the holder on the page, and apart from it in the file. */
+const LABEL: Column<Tile> = {
+  header: "Label",
+  wideOnly: "very",
+  cell: ({ label }) => label,
+  plain: ({ label }) => label,
+};
+
 const HoldingsBySize = (shown: Shown) => {
   const { rows, issued, decimals } = shown.register;
   const { symbol } = shown.token;
   const navigate = useNavigate();
-  const tiles = useMemo(() => tilesOf(rows), [rows]);
+  const { seesLabels, labelOf } = useLabels(shown.token.coinType);
+  const tiles = useMemo(
+    () => tilesOf(rows, (row) => labelOf(subjectOf(row))?.text ?? undefined),
+    [rows, labelOf],
+  );
   const describe = useCallback(
     (index: number) => {
       const tile = tiles[index];
       if (tile === undefined) return "";
       const amount = `${amountText(tile.balance, decimals)}${symbol === null ? "" : ` ${symbol}`}`;
       const state = tile.state === "holder" ? [] : [STATES[tile.state].name];
-      return [tile.name, amount, shareText(tile.balance, issued), ...state].join("\n");
+      const label = tile.label === undefined ? [] : [tile.label];
+      return [tile.name, ...label, amount, shareText(tile.balance, issued), ...state].join("\n");
     },
     [tiles, issued, decimals, symbol],
   );
@@ -56,14 +70,14 @@ const HoldingsBySize = (shown: Shown) => {
           type: "treemap",
           // In the order of `tiles`, which is that of the keyboard.
           sort: false,
-          data: tiles.map(({ id, name, balance, state }, index) => {
+          data: tiles.map(({ id, name, label, balance, state }, index) => {
             const value = proportion(balance, issued);
             const room = value * width * MAP_HEIGHT;
             return {
               id,
               index,
               value,
-              name: `${room < TWO_LINES ? "" : `${name}\n`}${shareText(balance, issued)}`,
+              name: `${room < TWO_LINES ? "" : `${label ?? name}\n`}${shareText(balance, issued)}`,
               label: { show: room >= ONE_LINE },
               itemStyle: { color: colours[STATES[state].colour] },
             };
@@ -85,7 +99,17 @@ const HoldingsBySize = (shown: Shown) => {
   );
   const columns = useMemo(
     (): readonly Column<Tile>[] => [
-      { header: "Holder", cell: ({ name }) => name, plain: ({ id, name }) => id || name },
+      {
+        header: "Holder",
+        cell: ({ name, label }) => (
+          <>
+            {name}
+            {label === undefined ? null : <span className="text-muted"> {label}</span>}
+          </>
+        ),
+        plain: ({ id, name }) => id || name,
+      },
+      ...(seesLabels ? [LABEL] : []),
       amountColumn("Balance", { decimals, symbol }, ({ balance }) => balance),
       {
         header: "Share",
@@ -100,7 +124,7 @@ const HoldingsBySize = (shown: Shown) => {
         plain: ({ state }) => STATES[state].name,
       },
     ],
-    [decimals, symbol, issued],
+    [decimals, symbol, issued, seesLabels],
   );
   const legend = useMemo(
     () =>

@@ -9,6 +9,7 @@ import { type Token, tokenLabel, useTokenTime } from "../../data/tokens.ts";
 import { type Activity, MOVEMENT_KINDS, useActivity } from "../../register/activity.ts";
 import { LARGEST, usePastRegisters } from "../../register/past-registers.ts";
 import type { Register } from "../../register/register.ts";
+import { type Series, useHolderCounts, useSupply } from "../../register/series.ts";
 import { countText } from "../../shown/amount.ts";
 import { dayText, momentText } from "../../shown/moment.ts";
 
@@ -95,25 +96,88 @@ const hourText = (ms: number): string => momentText(ms).slice(5, 16);
 
 const COLOURS = ["ink", "muted", "accent"] as const;
 
+/** Moments of supply and of holders. */
+const POINTS = 60;
+
 const PastCharts = ({ token, register }: Shown) => {
-  const { coinType, decimals, symbol } = token;
-  const { from } = useTokenTime(coinType);
+  const { coinType } = token;
   // The moments stay while the register moves.
   const [to] = useState(Math.floor(register.timeMs / 1_000));
-  // A past register of many rows takes the service a while.
+  // What is made of all movements, or of past registers of many rows, takes the service a while.
   const [asked, setAsked] = useState(!register.isLong);
-  const read = usePastRegisters(coinType, from, to, { enabled: asked });
-  const { data } = read;
+  const supply = useSupply(coinType, { to, points: POINTS });
+  const holders = useHolderCounts(coinType, { to, points: POINTS }, { enabled: asked });
+  return (
+    <>
+      <Answered of={supply} what="The supply" lines={8} card>
+        {(series) => <SupplyChart token={token} series={series} />}
+      </Answered>
+      {asked ? (
+        <>
+          <Answered of={holders} what="The number of holders" lines={8} card>
+            {(series) => <HoldersChart token={token} series={series} />}
+          </Answered>
+          <ConcentrationChart token={token} to={to} />
+        </>
+      ) : (
+        <Card
+          title="Holders and concentration"
+          about="Made from all movements, which takes a while for a register of this length"
+        >
+          <Button onClick={() => setAsked(true)}>Read them</Button>
+        </Card>
+      )}
+    </>
+  );
+};
+
+const captionOf = (token: Token, times: readonly number[]): string =>
+  `${tokenLabel(token)}, ${dayText(times[0] ?? 0)} to ${dayText(times.at(-1) ?? 0)}`;
+
+const SupplyChart = ({ token, series }: { readonly token: Token; readonly series: Series }) => {
+  const { decimals, symbol } = token;
   const measure = useMemo(() => amounts({ decimals, symbol }), [decimals, symbol]);
-  const supply = useMemo(
-    (): readonly Line[] => [{ name: "Issued", colour: "accent", values: data?.issued ?? [] }],
-    [data],
+  const lines = useMemo(
+    (): readonly Line[] => [{ name: "Issued", colour: "accent", values: series.values }],
+    [series],
   );
-  const holders = useMemo(
-    (): readonly Line[] => [{ name: "Holders", colour: "good", values: data?.holders ?? [] }],
-    [data],
+  return (
+    <OverTime
+      title="Supply"
+      about={`Of the treasury, at ${series.times.length} moments`}
+      caption={captionOf(token, series.times)}
+      kind="lines"
+      times={series.times}
+      lines={lines}
+      measure={measure}
+    />
   );
-  const largest = useMemo(
+};
+
+const HoldersChart = ({ token, series }: { readonly token: Token; readonly series: Series }) => {
+  const lines = useMemo(
+    (): readonly Line[] => [{ name: "Holders", colour: "good", values: series.values }],
+    [series],
+  );
+  return (
+    <OverTime
+      title="Holders"
+      about={`Holders, and wallets without one, at ${series.times.length} moments`}
+      caption={captionOf(token, series.times)}
+      kind="lines"
+      times={series.times}
+      lines={lines}
+      measure={counts}
+    />
+  );
+};
+
+/** @param to unix seconds */
+const ConcentrationChart = ({ token, to }: { readonly token: Token; readonly to: number }) => {
+  const { from } = useTokenTime(token.coinType);
+  const read = usePastRegisters(token.coinType, from, to, { enabled: true });
+  const { data } = read;
+  const lines = useMemo(
     (): readonly Line[] =>
       LARGEST.map((count, index) => ({
         name: count === 1 ? "Largest holder" : `Largest ${count}`,
@@ -122,53 +186,19 @@ const PastCharts = ({ token, register }: Shown) => {
       })),
     [data],
   );
-  if (!asked) {
-    return (
-      <Card
-        title="Supply, holders and concentration"
-        about="Made from registers of the past, which takes a while for one of this length"
-      >
-        <Button onClick={() => setAsked(true)}>Read them</Button>
-      </Card>
-    );
-  }
   return (
     <Answered of={read} what="The registers of the past" lines={8} card>
-      {({ times }) => {
-        const caption = `${tokenLabel(token)}, ${dayText(times[0] ?? 0)} to ${dayText(times.at(-1) ?? 0)}`;
-        const at = `at ${times.length} moments`;
-        return (
-          <>
-            <OverTime
-              title="Supply"
-              about={`All issued tokens, ${at}`}
-              caption={caption}
-              kind="lines"
-              times={times}
-              lines={supply}
-              measure={measure}
-            />
-            <OverTime
-              title="Holders"
-              about={`Holders, and wallets without one, ${at}`}
-              caption={caption}
-              kind="lines"
-              times={times}
-              lines={holders}
-              measure={counts}
-            />
-            <OverTime
-              title="Concentration over time"
-              about={`Share of all tokens that the largest holders had, ${at}`}
-              caption={caption}
-              kind="lines"
-              times={times}
-              lines={largest}
-              measure={shares}
-            />
-          </>
-        );
-      }}
+      {({ times }) => (
+        <OverTime
+          title="Concentration over time"
+          about={`Share of all tokens that the largest holders had, at ${times.length} moments`}
+          caption={captionOf(token, times)}
+          kind="lines"
+          times={times}
+          lines={lines}
+          measure={shares}
+        />
+      )}
     </Answered>
   );
 };

@@ -6,7 +6,7 @@ import { Badge, Empty } from "../../blocks/blocks.tsx";
 import { amountColumn, type Unit } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { LabelText } from "../../blocks/names.tsx";
-import type { Subject } from "../../data/labels.ts";
+import { subjectOf } from "../../data/labels.ts";
 import { keepMoment, type Token, tokenLabel } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, rowLabel } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
@@ -51,11 +51,6 @@ export const Holders = ({
     />
   );
 };
-
-const subjectOf = (row: Row): Subject =>
-  row.holderId === null
-    ? { kind: "WALLET", address: rowId(row) }
-    : { kind: "HOLDER", holderId: row.holderId };
 
 const columnsOf = (unit: Unit, issued: bigint): readonly Column<Row>[] => {
   const part = { sorted: true, isPart: true, wideOnly: true } as const;

@@ -16,6 +16,7 @@ import { useFind } from "../../blocks/find.ts";
 import { Button, Chip, Download, TextField } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import { pathWith } from "../../data/ask.ts";
+import { subjectOf, useLabels } from "../../data/labels.ts";
 import { useMomentMs } from "../../data/moment.ts";
 import { useService } from "../../data/service.tsx";
 import {
@@ -256,17 +257,18 @@ const HoldersCard = ({
   const [sought, setSought] = useFind();
   const search = useSearch({ from: "/cap-table" });
   const change = useChangeAddress();
+  const { labelOf } = useLabels(token.coinType);
   const only = search.only === "frozen" || search.only === "loose" ? search.only : "all";
   const rows = useMemo(
     () =>
       register.rows.filter(
         (row) =>
-          matches(row, sought) &&
+          matches(row, sought, labelOf(subjectOf(row))?.text ?? undefined) &&
           (only === "all" ||
             (only === "loose" && row.holderId === null) ||
             (only === "frozen" && row.wallets.some(({ isFrozen }) => isFrozen))),
       ),
-    [register.rows, sought, only],
+    [register.rows, sought, only, labelOf],
   );
   const chip = (value: typeof only, label: string) => (
     <Chip

@@ -13,7 +13,7 @@ import { pathWith } from "../../data/ask.ts";
 import type { Subject } from "../../data/labels.ts";
 import { useMomentMs } from "../../data/moment.ts";
 import { useService } from "../../data/service.tsx";
-import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
+import { canonicalWallet, type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, useRow, type Wallet } from "../../register/register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
 import { Amount } from "../../shown/fitted.tsx";
@@ -27,15 +27,9 @@ import { useHistory } from "./history.ts";
 
 const HolderPage = () => <OfToken>{(token) => <Holder token={token} />}</OfToken>;
 
-/** An address in the form of the register: lower case, all 64 digits. */
-const canonical = (holder: string): string =>
-  /^0x[0-9a-f]{1,64}$/i.test(holder)
-    ? `0x${holder.slice(2).toLowerCase().padStart(64, "0")}`
-    : holder;
-
 const Holder = ({ token }: { readonly token: Token }) => {
   const { holder: asked } = useParams({ from: "/holder/$holder" });
-  const holder = canonical(asked);
+  const holder = canonicalWallet(asked);
   const { at } = useSearch({ from: "/holder/$holder" });
   const register = useRow(token.coinType, at, holder);
   const { from, to } = useTokenTime(token.coinType);
@@ -83,14 +77,22 @@ const Holder = ({ token }: { readonly token: Token }) => {
             </Button>
           </span>
         ) : null}
-        {register.data !== undefined && row === undefined ? null : (
-          <Download
-            path={row === undefined || !register.data ? "" : statementPath(register.data, row)}
-            disabled={row === undefined}
-          >
-            Statement
-          </Download>
-        )}
+        {register.data !== undefined && row === undefined
+          ? null
+          : STATEMENTS.map(({ format, name, title: about }) => (
+              <Download
+                key={format}
+                title={about}
+                path={
+                  row === undefined || !register.data
+                    ? ""
+                    : statementPath(register.data, row, format)
+                }
+                disabled={row === undefined}
+              >
+                {name}
+              </Download>
+            ))}
       </PageHead>
       <div className="mb-4">
         <When name="at" label="At" at={at} from={from} to={to} />
@@ -111,16 +113,9 @@ const Holder = ({ token }: { readonly token: Token }) => {
             )}
             <Balance token={token} of={history} untilMs={untilMs} />
             {addresses.length === 0 ? null : (
-              <>
-                <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
-                <Events
-                  coinType={token.coinType}
-                  holderId={row?.holderId ?? null}
-                  addresses={addresses}
-                  untilMs={untilMs}
-                />
-              </>
+              <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
             )}
+            <Events coinType={token.coinType} of={holderId ?? holder} at={at} />
           </div>
         )}
       </Answered>
@@ -144,12 +139,22 @@ const Labelled = ({
   </span>
 );
 
+const STATEMENTS = [
+  { format: "json", name: "Statement", title: "The signed statement, which is what is verified" },
+  {
+    format: "pdf",
+    name: "Statement as PDF",
+    title: "The same to print, with a QR code of its root",
+  },
+] as const;
+
 /** A file that proves the row against the register's root. */
-const statementPath = ({ coinType, checkpoint }: Register, row: Row): string =>
+const statementPath = ({ coinType, checkpoint }: Register, row: Row, format: string): string =>
   pathWith("/exports/statement", {
     coinType,
     atCheckpoint: checkpoint,
     version: "2",
+    format,
     ...(row.holderId === null ? { owner: rowId(row) } : { holderId: row.holderId }),
   });
 

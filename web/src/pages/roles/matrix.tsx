@@ -1,7 +1,7 @@
 /** Who may do what: a row for each person, a column for each right. On a narrow screen, each person with its rights. */
 import { Line, Lines } from "../../blocks/blocks.tsx";
-import { WalletId } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
+import { WalletName } from "../../blocks/names.tsx";
 import { RIGHTS, roleName } from "../../register/words.ts";
 import { dayText, fromSeconds, momentText } from "../../shown/moment.ts";
 import { Moment } from "../../shown/shown.tsx";
@@ -31,7 +31,7 @@ export const RightsMatrix = ({ people }: { readonly people: readonly Person[] })
 export const RoleLines = ({ people }: { readonly people: readonly Person[] }) => (
   <Lines>
     {people.map(({ owner, held }) => (
-      <Line key={owner} name={<WalletId address={owner} to="movements" />}>
+      <Line key={owner} name={<WalletName address={owner} />}>
         <ul className="w-full space-y-0.5 text-xs">
           {held.map(({ role, bit, since }) => (
             <li key={role} title={role}>
@@ -54,7 +54,7 @@ const Since = ({ since }: { readonly since: string | undefined }) =>
 const ownerOf = ({ owner }: Person): string => owner;
 
 const MATRIX: readonly Column<Person>[] = [
-  { header: "Wallet", cell: ({ owner }) => <WalletId address={owner} to="movements" /> },
+  { header: "Wallet", cell: ({ owner }) => <WalletName address={owner} /> },
   ...RIGHTS.map(
     ({ bit, allows }): Column<Person> => ({
       header: allows,

@@ -3,9 +3,10 @@ import { useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Answered, OfToken } from "../../blocks/answered.tsx";
 import { Badge, Card, Cut, Empty, PageHead } from "../../blocks/blocks.tsx";
-import { timeColumn, transactionColumn, WalletId } from "../../blocks/columns.tsx";
+import { timeColumn, transactionColumn } from "../../blocks/columns.tsx";
 import type { Column } from "../../blocks/data-table.tsx";
 import { ListCard } from "../../blocks/list.tsx";
+import { WalletName } from "../../blocks/names.tsx";
 import { When } from "../../controls/when.tsx";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
 import { momentVariables, useMomentMs } from "../../data/moment.ts";
@@ -170,8 +171,8 @@ const HISTORY: readonly Column<Event>[] = [
       </span>
     ),
   },
-  { header: "Wallet", cell: ({ owner }) => <WalletId address={owner} /> },
-  { header: "Signed by", wideOnly: true, cell: ({ signer }) => <WalletId address={signer} /> },
+  { header: "Wallet", cell: ({ owner }) => <WalletName address={owner} /> },
+  { header: "Signed by", wideOnly: true, cell: ({ signer }) => <WalletName address={signer} /> },
   transactionColumn(digestOf),
 ];
 

@@ -1,8 +1,8 @@
 /** The next unlocks of vesting grants. */
 import { useMemo } from "react";
 import { Line } from "../../blocks/blocks.tsx";
-import { WalletId } from "../../blocks/columns.tsx";
 import { LinesCard } from "../../blocks/lines-card.tsx";
+import { WalletName } from "../../blocks/names.tsx";
 import { ROWS_PER_REQUEST, useGraph } from "../../data/queries.ts";
 import type { Token } from "../../data/tokens.ts";
 import { grantOf, grantsPage, nextRelease, unlockedBetween } from "../../register/grants.ts";
@@ -69,7 +69,7 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
         <Line
           key={grant.objectId}
           name={<Moment at={Number(release.atMs)} />}
-          about={<WalletId address={grant.owner} to="holder" />}
+          about={<WalletName address={grant.owner} />}
         >
           <span className="min-w-0 text-right">
             <Amount units={release.amount} decimals={decimals} />

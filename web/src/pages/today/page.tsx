@@ -3,8 +3,8 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { type Answer, OfToken } from "../../blocks/answered.tsx";
 import { Line, PageHead } from "../../blocks/blocks.tsx";
-import { WalletId } from "../../blocks/columns.tsx";
 import { LinesCard } from "../../blocks/lines-card.tsx";
+import { WalletName } from "../../blocks/names.tsx";
 import { Button } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import {
@@ -53,7 +53,7 @@ const Today = ({ token }: { readonly token: Token }) => {
           to={to}
           nowLabel="Yesterday's close"
         />
-        <Trends token={token} from={from} to={to} moved={moved} />
+        <Trends key={token.coinType} token={token} to={to} moved={moved} />
         <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
           <div className="space-y-4">
             <News
@@ -171,7 +171,7 @@ const News = <Event extends { readonly eventId: string; readonly checkpointTimes
           <Line
             key={event.eventId}
             name={link(event, name(event))}
-            about={address === null ? undefined : <WalletId address={address} />}
+            about={address === null ? undefined : <WalletName address={address} />}
           >
             <span className="text-xs text-muted">
               <Ago at={fromSeconds(event.checkpointTimestamp)} />

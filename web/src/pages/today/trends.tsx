@@ -5,45 +5,43 @@ import { type Answer, AsOf } from "../../blocks/answered.tsx";
 import { FIGURE_LINK, Figure } from "../../blocks/blocks.tsx";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { keepTokenWith, type Token } from "../../data/tokens.ts";
-import { usePastRegisters } from "../../register/past-registers.ts";
 import { useExceptions } from "../../register/register.ts";
+import { type Series, useHolderCounts, useSupply } from "../../register/series.ts";
 import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
 import { Amount } from "../../shown/fitted.tsx";
 import { dayText } from "../../shown/moment.ts";
 import type { Sums } from "./since.ts";
 
 const DAY = 86_400;
-const HOUR = 3_600;
-/** Days of a trend, and moments that are asked for. */
+/** Days of a trend. */
 const DAYS = 30;
-const MOMENTS = 7;
 
 export const Trends = ({
   token,
-  from,
   to,
   moved,
 }: {
   readonly token: Token;
-  /** The token's time, unix seconds. */
-  readonly from: number | undefined;
+  /** The newest time, unix seconds. */
   readonly to: number;
   readonly moved: Answer<Sums>;
 }) => {
   const { coinType, decimals, symbol } = token;
   const now = useExceptions(coinType);
   // The moments stay for a visit: past ones never change.
-  const [end] = useState(Math.floor(to / HOUR) * HOUR);
-  const begin = from === undefined ? undefined : Math.min(end, Math.max(from, end - DAYS * DAY));
+  const [end] = useState(to);
+  const range = { from: end - DAYS * DAY, to: end, points: DAYS + 1 };
+  const supply = useSupply(coinType, range).data;
   const isShort = now.data?.isLong === false;
-  const past = usePastRegisters(coinType, begin, end, { enabled: isShort, moments: MOMENTS }).data;
-  const trend = (values: readonly bigint[], text: (value: bigint) => string, what: string) => {
+  const holders = useHolderCounts(coinType, range, { enabled: isShort }).data;
+  const trend = (of: Series | undefined, text: (value: bigint) => string, what: string) => {
+    const { times = [], values = [] } = of ?? {};
     const most = mostOf(values);
     const [first = 0n, last = 0n] = [values[0], values.at(-1)];
     return (
       <Sparkline
         values={values.map((value) => proportion(value, most))}
-        label={`${what} from ${dayText(past?.times[0] ?? 0)} to ${dayText(past?.times.at(-1) ?? 0)}: from ${text(first)} to ${text(last)}`}
+        label={`${what} from ${dayText(times[0] ?? 0)} to ${dayText(times.at(-1) ?? 0)}: from ${text(first)} to ${text(last)}`}
       />
     );
   };
@@ -68,8 +66,8 @@ export const Trends = ({
         }
         about={
           <>
-            {past === undefined ? null : `${dayText(past.times[0] ?? 0)} until now`}
-            {trend(past?.issued ?? [], (value) => amountText(value, decimals), "Issued")}
+            {supply === undefined ? null : `${dayText(supply.times[0] ?? end * 1_000)} until now`}
+            {trend(supply, (value) => amountText(value, decimals), "Issued")}
           </>
         }
       />
@@ -79,7 +77,7 @@ export const Trends = ({
         about={
           <>
             including wallets without a holder
-            {trend(past?.holders ?? [], countText, "Holders")}
+            {trend(holders, countText, "Holders")}
           </>
         }
       />

@@ -10,6 +10,7 @@ import { useSession } from "../../data/session.ts";
 import { useToken, useTokens } from "../../data/tokens.ts";
 import { SearchIcon } from "../../shown/icons.tsx";
 import { localHits } from "./local.ts";
+import { confirmed, remoteHits, useAnswer } from "./remote.ts";
 
 type Page = { readonly to: string; readonly label: string };
 
@@ -43,7 +44,7 @@ const Search = ({
   const [text, setText] = useState("");
   const navigate = useNavigate();
   const helpId = useId();
-  const groups = useGroups(text, pages);
+  const { groups, error, isPending } = useGroups(text, pages);
   const open = (hit: Hit) => {
     rememberHit(hit);
     onClose();
@@ -83,7 +84,11 @@ const Search = ({
         <p className="px-4 py-6 text-center">
           {sought === ""
             ? "Paste anything that the page shows, also shortened: an address, a digest, a number, a date."
-            : `Nothing found for “${sought}”.`}
+            : isPending
+              ? "Searching…"
+              : error === null
+                ? `Nothing found for “${sought}”.`
+                : "Nothing found by its form."}
         </p>
       </Autocomplete.Empty>
       <Autocomplete.List className="min-h-0 grow overflow-y-auto overscroll-contain p-1.5">
@@ -100,7 +105,10 @@ const Search = ({
                   onClick={() => open(hit)}
                   className="flex cursor-pointer items-baseline justify-between gap-4 rounded-md px-2.5 py-1.5 text-sm data-highlighted:bg-accent-soft data-highlighted:text-accent"
                 >
-                  <span className="min-w-0 truncate">{hit.title}</span>
+                  <span className="min-w-0 truncate">
+                    {hit.title}
+                    {hit.label == null ? null : <span className="text-muted"> {hit.label}</span>}
+                  </span>
                   <span className="min-w-0 shrink truncate text-xs text-muted">{hit.about}</span>
                 </Autocomplete.Item>
               )}
@@ -108,24 +116,33 @@ const Search = ({
           </Autocomplete.Group>
         )}
       </Autocomplete.List>
+      {error === null ? null : (
+        <p role="alert" className="border-t border-line px-4 py-2 text-xs text-bad">
+          The service could not search: {error.message}
+        </p>
+      )}
     </Autocomplete.Root>
   );
 };
 
-/** What is found; without a text the last finds. */
-const useGroups = (text: string, pages: readonly Page[]): readonly HitGroup[] => {
+/** What is found: first by its form alone, then by the service, too. Without a text the last finds. */
+const useGroups = (text: string, pages: readonly Page[]) => {
   const { pathname: path } = useLocation();
   const token = useToken();
   const tokens = useTokens().data?.tokens;
   const { checkpoint } = useService();
   const { kind } = useSession();
   const recent = useMemo(recentHits, []);
+  const { data: answer, error, isPending } = useAnswer(text);
   const isOperator = kind === "operator";
-  return useMemo(() => {
+  const groups = useMemo((): readonly HitGroup[] => {
     if (text.trim() === "") return recent.length === 0 ? [] : [{ value: "Recent", items: recent }];
     const here = { path, token, tokens: tokens ?? [], checkpoint, isOperator, pages };
-    return grouped(localHits(text, here));
-  }, [text, recent, path, token, tokens, checkpoint, isOperator, pages]);
+    const local = localHits(text, here);
+    if (answer === undefined) return grouped(local);
+    return grouped([...remoteHits(answer, here), ...confirmed(local, answer)]);
+  }, [text, recent, path, token, tokens, checkpoint, isOperator, pages, answer]);
+  return { groups, error, isPending };
 };
 
 export default SearchDialog;

@@ -1,7 +1,7 @@
 /** What a text names by its form alone, or that the page knows already: found without asking. */
 
-import type { Hit } from "../../data/hits.ts";
-import { type Token, tokenLabel, tokenName } from "../../data/tokens.ts";
+import type { Hit, Target } from "../../data/hits.ts";
+import { canonicalWallet, type Token, tokenLabel, tokenName } from "../../data/tokens.ts";
 import { countText } from "../../shown/amount.ts";
 import { momentText } from "../../shown/moment.ts";
 import { shortened } from "../../shown/shorten.ts";
@@ -58,8 +58,7 @@ export const localHits = (text: string, here: Here, nowMs = Date.now()): readonl
           tokenLabel({ coinType, ...token }),
           tokenName({ coinType, ...token }),
         ];
-        const path = STAYING.test(here.path) ? here.path : "/";
-        return { kind: "TOKEN", title, about, path, search: { token: coinType } };
+        return { kind: "TOKEN", title, about, ...tokenTarget(coinType, here) };
       }),
     ...here.pages
       .filter(({ label }) => label.toLowerCase().includes(lower))
@@ -75,12 +74,18 @@ export const localHits = (text: string, here: Here, nowMs = Date.now()): readonl
   ];
 };
 
+/** The view that is open with another token, or Today. */
+export const tokenTarget = (coinType: string, { path }: Pick<Here, "path">): Target => ({
+  path: STAYING.test(path) ? path : "/",
+  search: { token: coinType },
+});
+
 /** A part of a coin type must be longer than a number: its package is hex. */
 const isNamed = (token: Token, lower: string): boolean =>
   [tokenLabel(token), tokenName(token)].some((name) => name.toLowerCase().includes(lower)) ||
   (lower.length >= 6 && token.coinType.toLowerCase().includes(lower));
 
-const tokenSearch = ({ token }: Here): Record<string, string> =>
+export const tokenSearch = ({ token }: Here): Record<string, string> =>
   token === null ? {} : { token: token.coinType };
 
 const ofToken = (sought: string, here: Here): readonly Hit[] => {
@@ -101,13 +106,13 @@ const ofToken = (sought: string, here: Here): readonly Hit[] => {
     ];
   }
   if (/^0x[0-9a-f]{40,64}$/i.test(sought)) {
-    const address = `0x${sought.slice(2).toLowerCase().padStart(64, "0")}`;
+    const address = canonicalWallet(sought);
     return [
       {
         kind: "WALLET",
         title: shortened(address, 10, 6),
-        about,
-        path: `/holder/${address}`,
+        about: "",
+        path: `/wallet/${address}`,
         search,
       },
     ];
