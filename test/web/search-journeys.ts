@@ -45,7 +45,12 @@ export const searchJourneys = (demo: () => Demo, browser: () => Browser): void =
     );
     const [movement] = tokenActivity;
     if (named === undefined || movement === undefined) throw new Error("the demo has no such row");
-    return { ...named, label: named.label ?? "", address: named.wallets[0]?.address ?? "", movement };
+    return {
+      ...named,
+      label: named.label ?? "",
+      address: named.wallets[0]?.address ?? "",
+      movement,
+    };
   };
 
   const find = async (page: Page, text: string) => {

@@ -14,13 +14,22 @@ const LINK = "hover:text-accent hover:underline";
 const amount = (
   header: string,
   units: (row: InToken) => string,
-  more: Pick<Column<InToken>, "wideOnly"> = {},
+  {
+    isPart = false,
+    ...more
+  }: Pick<Column<InToken>, "wideOnly"> & {
+    /** Part of another amount: no zeroes. */
+    readonly isPart?: boolean;
+  } = {},
 ): Column<InToken> => ({
   ...more,
   header,
   align: "right",
   amount: true,
-  cell: (row) => <Amount units={BigInt(units(row))} decimals={row.decimals} fixed />,
+  cell: (row) =>
+    isPart && units(row) === "0" ? null : (
+      <Amount units={BigInt(units(row))} decimals={row.decimals} fixed />
+    ),
   plain: (row) => inTokens(BigInt(units(row)), row.decimals ?? 0),
 });
 
@@ -40,7 +49,7 @@ export const walletColumns = (address: string): readonly Column<InToken>[] => [
     plain: ({ coinType }) => coinType,
   },
   amount("Balance", ({ balance }) => balance),
-  amount("In grants", ({ granted }) => granted, { wideOnly: true }),
+  amount("In grants", ({ granted }) => granted, { wideOnly: true, isPart: true }),
   {
     header: "Holder",
     cell: ({ coinType, holderId }) =>
@@ -54,7 +63,10 @@ export const walletColumns = (address: string): readonly Column<InToken>[] => [
           <Badge tone="warn">no holder</Badge>
         </Link>
       ) : (
-        <HolderName coinType={coinType} holderId={holderId} />
+        // On a phone the label is below the number.
+        <span className="max-md:[&>span]:flex-col max-md:[&>span]:gap-0">
+          <HolderName coinType={coinType} holderId={holderId} />
+        </span>
       ),
     plain: ({ holderId }) => holderId,
   },
@@ -67,7 +79,7 @@ export const walletColumns = (address: string): readonly Column<InToken>[] => [
   },
   {
     header: "Transfer group",
-    wideOnly: true,
+    wideOnly: "very",
     cell: ({ groupId }) => groupId,
     plain: ({ groupId }) => groupId,
   },
@@ -93,7 +105,7 @@ export const walletColumns = (address: string): readonly Column<InToken>[] => [
   },
   {
     header: "History",
-    wideOnly: true,
+    wideOnly: "very",
     cell: ({ coinType }) => (
       <Link
         to="/movements"
