@@ -188,6 +188,7 @@ export const createContexts = (sources: GraphSources) => {
   };
 
   return {
+    introspect: turns.introspect,
     /**
      * @param weight of the request, see `Admission`; a long one unless given
      * @param plan one statement unless given

@@ -178,7 +178,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         subscription,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const attempt = async (onErrors: OnErrors): Promise<GraphAnswer> => {
+          const attemptNow = async (onErrors: OnErrors): Promise<GraphAnswer> => {
             const begun = contexts.openQuery(scope, weight, plain?.plan);
             const { context, end } = begun instanceof Promise ? await begun : begun;
             try {
@@ -199,6 +199,11 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
             }
           };
           const { signal } = scope;
+          const introspects = plain?.fits === true && (plain.operation?.introspections ?? 0) > 0;
+          const attempt = (onErrors: OnErrors): Promise<GraphAnswer> =>
+            introspects
+              ? contexts.introspect(() => attemptNow(onErrors), signal)
+              : attemptNow(onErrors);
           const wanted = highest(scope.minCheckpoint ?? -1n, plain?.plan?.minCheckpoint ?? -1n);
           // What cannot run is refused at once.
           if (wanted >= 0n && plain?.fits !== false) {

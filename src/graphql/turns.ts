@@ -13,10 +13,14 @@ const MAX_LONG_PER_KEY = 2;
 /** Rows that are read as quickly as a page. */
 const SHORT_LIST = 300;
 
+/** Times as long as the introspection before it took: introspection takes at most a quarter of the event loop. */
+const RESTS_PER_INTROSPECTION = 3;
+
 const MAX_KNOWN_LISTS = 1_000;
 
 export const createTurns = () => {
   const loners = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
+  const introspections = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
   const longs = createAdmission({
     ...ADMISSION,
     perKey: MAX_LONG_PER_KEY,
@@ -52,6 +56,17 @@ export const createTurns = () => {
     alone: async <Made>(work: () => Promise<Made>, signal: AbortSignal | undefined) => {
       const slot = await loners.enter("", 1, signal);
       return work().finally(slot.left);
+    },
+    /**
+     * Answers introspection, one request of all at a time, and rests after each: it blocks the event loop, and other
+     * requests need several turns of it. @throws HttpError (503) as above
+     */
+    introspect: async <Made>(work: () => Promise<Made>, signal: AbortSignal | undefined) => {
+      const slot = await introspections.enter("", 1, signal);
+      const began = performance.now();
+      return work().finally(() => {
+        setTimeout(slot.left, (performance.now() - began) * RESTS_PER_INTROSPECTION).unref();
+      });
     },
     lengths,
   };

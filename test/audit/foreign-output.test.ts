@@ -93,6 +93,7 @@ const OWN = [
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "labels import|labels export|labels remove|keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
   "archive export|archive verify|archive import|archive detach|archive attach|quarantine retry|quarantine resolve|prove complete|backfill|work backfill",
+  "pause pipeline|pause asset|pause receiver|resume pipeline|resume asset|resume receiver",
 ].flatMap((line) => line.split("|"));
 
 let register: DemoRegister;
@@ -138,6 +139,8 @@ test("every command prints foreign text in a test here, or prints its own text o
     "quarantine",
     "prove",
     "work",
+    "pause",
+    "resume",
   ];
   const names = namesOf((await wholeProgram()).commands);
   expect(names.filter((name) => !known.includes(name) && !groups.includes(name))).toEqual([]);

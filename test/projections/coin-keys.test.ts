@@ -39,6 +39,7 @@ const NOT_OF_A_COIN = {
   log_facts: "one order of all facts; some have no coin",
   operator_acts: "acts in the order of their making; some concern no coin",
   completeness: "certificates in the order of their making; some are of the whole contract",
+  labels: "names in the order of their giving; those of wallets are of no coin",
   quarantines: "refusals in the order of their noting; kept when the coin is released",
 };
 

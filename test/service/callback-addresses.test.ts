@@ -79,7 +79,7 @@ test("a callbackUrl removed from the assets file gets nothing more until it is b
     const again = ["callbacks", "redeliver", "one", "--project", "acme"];
     expect(await runCommand(again, settings(before))).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("once its address, which was withdrawn, is configured again"),
+      stderr: expect.stringContaining("once its address is configured again"),
     });
     expect(acme.received).toEqual([]);
   }

@@ -146,10 +146,12 @@ test("ids of the others do not shift, and a released token has the rows and call
     409,
     {
       error: "QUARANTINED",
+      code: "QUARANTINED",
       details: expect.stringMatching(
         `^${chain.chainId}:${bad.address} is in quarantine from block `,
       ),
       requestId: withheld.headers.get("x-request-id"),
+      httpRequestId: withheld.headers.get("x-request-id"),
     },
   ]);
 

@@ -52,7 +52,7 @@ export const SearchField = ({
 }) => (
   <button
     type="button"
-    aria-label="Search"
+    aria-label={short ? "Search" : undefined}
     aria-keyshortcuts="Control+K /"
     title="Search (Ctrl-K or /)"
     className={`flex h-8 items-center gap-2 rounded-md text-sm text-muted hover:bg-sunken hover:text-ink ${short ? "px-2" : "w-full border border-line bg-surface px-2.5"}`}
@@ -62,7 +62,9 @@ export const SearchField = ({
     {short ? null : (
       <>
         <span className="grow text-left">Search</span>
-        <kbd className="rounded border border-line px-1 font-sans text-xs">Ctrl K</kbd>
+        <kbd aria-hidden className="rounded border border-line px-1 font-sans text-xs">
+          Ctrl K
+        </kbd>
       </>
     )}
   </button>
