@@ -89,6 +89,7 @@ const clear = async ({ page, context }: Tab, quiet: string) => {
   await context.unrouteAll({ behavior: "ignoreErrors" });
   for (const other of context.pages()) if (other !== page) await other.close();
   await context.setOffline(false);
+  await page.emulateMedia({ media: null });
   await context.clearCookies();
   await page.goto(quiet);
   await page.evaluate(() => {

@@ -193,7 +193,7 @@ export const frameJourneys = (demo: () => Demo, browser: () => Browser): void =>
       .getByRole("link", { name: /^Holder / })
       .first()
       .click();
-    await page.getByRole("button", { name: /^Label Holder \d+$/ }).click();
+    await page.getByRole("button", { name: /^(?:Label|Change the label of) / }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Label", { exact: true }).fill("Northwind Capital");
     expect(await seriousFaults(page, "light")).toEqual([]);
