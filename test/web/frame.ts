@@ -204,7 +204,10 @@ export const frameJourneys = (demo: () => Demo, browser: () => Browser): void =>
     await page.getByRole("link", { name: "Cap table", exact: true }).click();
     await table.getByText("Northwind Capital").waitFor();
 
-    await using other = await watch(browser(), url.href);
+    const unnamed = await createKey(demo().database, { kind: "graphql", label: "no names" });
+    await using other = await watch(browser(), url.href, { stranger: true });
+    await other.page.getByLabel("API key").fill(unnamed.secret);
+    await other.page.getByRole("button", { name: "Sign in" }).click();
     await settled(other.page);
     await other.page.getByRole("region", { name: "Holders" }).getByRole("link").first().waitFor();
     expect(await other.page.getByText("Northwind").count()).toBe(0);
