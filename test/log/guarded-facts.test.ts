@@ -14,8 +14,8 @@ const UNGUARDED: Readonly<Record<string, string>> = {
   "log/check-chain.ts": "the last fact",
   "log/coins.ts": "any fact names the treasury; without one it asks",
   "log/past-inputs.ts": "changes whose inputs are missing: without them no archive is made",
-  "log/senders.ts": "who signed: null where the facts are archived, which its callers say",
   "log/second-log.ts": "asks before it makes the second log",
+  "log/senders.ts": "who signed: null where the facts are archived, which its callers say",
 };
 
 const NAMES = [
