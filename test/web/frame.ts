@@ -268,10 +268,15 @@ export const frameJourneys = (demo: () => Demo, browser: () => Browser): void =>
       await page.keyboard.type(text);
     };
     await find("Holder 12");
-    await option(/^Holder 12/).waitFor();
+    // Of several tokens: this one's is first.
+    await option(/^Holder 12/)
+      .first()
+      .waitFor();
     expect(await seriousFaults(page, "light")).toEqual([]);
     expect(await field.getAttribute("aria-activedescendant")).toBe(
-      await option(/^Holder 12/).getAttribute("id"),
+      await option(/^Holder 12/)
+        .first()
+        .getAttribute("id"),
     );
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/holder\/12\?/);

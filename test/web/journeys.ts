@@ -167,7 +167,7 @@ export const journeys = (demo: () => Demo, browser: () => Browser): void => {
     const { page, complaints, elsewhere } = watched;
     await page.getByRole("region", { name: "Holders" }).getByRole("link").first().click();
     const downloading = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Statement" }).click();
+    await page.getByRole("button", { name: "Statement", exact: true }).click();
     const path = await (await downloading).path();
     const text = await readFile(path, "utf8");
 

@@ -174,7 +174,7 @@ export const searchJourneys = (demo: () => Demo, browser: () => Browser): void =
     await settled(page);
     const events = page.getByRole("region", { name: "Events of this holder" });
     await events.getByText(`Wallet added to holder ${holderId}`).first().waitFor();
-    const texts = await events.locator("tbody tr").allTextContents();
+    const texts = await events.locator("tbody tr").allInnerTexts();
     for (const [, of] of texts.join("\n").matchAll(/holder (\d+)/g)) expect(of).toBe(holderId);
     const downloading = page.waitForEvent("download");
     await page.getByRole("button", { name: "Statement as PDF" }).click();
