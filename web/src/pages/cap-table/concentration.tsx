@@ -31,11 +31,16 @@ const TWO_LINES = 6_500;
 const ONE_LINE = 2_400;
 const MAP_HEIGHT = 360;
 
-/** Beside the holder on the page, and apart from it in the file. */
+/** Only for keys that see labels. */
 const LABEL: Column<Tile> = {
   header: "Label",
-  wideOnly: "very",
-  cell: ({ label }) => label,
+  wideOnly: true,
+  cell: ({ label }) =>
+    label && (
+      <span className="inline-block max-w-44 truncate align-bottom" title={label}>
+        {label}
+      </span>
+    ),
   plain: ({ label }) => label,
 };
 
@@ -99,16 +104,7 @@ const HoldingsBySize = (shown: Shown) => {
   );
   const columns = useMemo(
     (): readonly Column<Tile>[] => [
-      {
-        header: "Holder",
-        cell: ({ name, label }) => (
-          <>
-            {name}
-            {label === undefined ? null : <span className="text-muted"> {label}</span>}
-          </>
-        ),
-        plain: ({ id, name }) => id || name,
-      },
+      { header: "Holder", cell: ({ name }) => name, plain: ({ id, name }) => id || name },
       ...(seesLabels ? [LABEL] : []),
       amountColumn("Balance", { decimals, symbol }, ({ balance }) => balance),
       {

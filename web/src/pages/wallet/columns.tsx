@@ -105,7 +105,7 @@ export const walletColumns = (address: string): readonly Column<InToken>[] => [
   },
   {
     header: "History",
-    wideOnly: "very",
+    wideOnly: true,
     cell: ({ coinType }) => (
       <Link
         to="/movements"
