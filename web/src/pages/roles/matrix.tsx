@@ -54,7 +54,15 @@ const Since = ({ since }: { readonly since: string | undefined }) =>
 const ownerOf = ({ owner }: Person): string => owner;
 
 const MATRIX: readonly Column<Person>[] = [
-  { header: "Wallet", cell: ({ owner }) => <WalletName address={owner} /> },
+  {
+    header: "Wallet",
+    // The label is below the address: the rights need the width.
+    cell: ({ owner }) => (
+      <span className="[&>span]:flex-col [&>span]:gap-0">
+        <WalletName address={owner} />
+      </span>
+    ),
+  },
   ...RIGHTS.map(
     ({ bit, allows }): Column<Person> => ({
       header: allows,

@@ -3,7 +3,7 @@ import { useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Answered, OfToken } from "../../blocks/answered.tsx";
 import { Badge, Card, Cut, Empty, PageHead } from "../../blocks/blocks.tsx";
-import { timeColumn, transactionColumn } from "../../blocks/columns.tsx";
+import { timeColumn, transactionColumn, WalletId } from "../../blocks/columns.tsx";
 import type { Column } from "../../blocks/data-table.tsx";
 import { ListCard } from "../../blocks/list.tsx";
 import { WalletName } from "../../blocks/names.tsx";
@@ -171,8 +171,12 @@ const HISTORY: readonly Column<Event>[] = [
       </span>
     ),
   },
-  { header: "Wallet", cell: ({ owner }) => <WalletName address={owner} /> },
-  { header: "Signed by", wideOnly: true, cell: ({ signer }) => <WalletName address={signer} /> },
+  { header: "Wallet", wideOnly: true, cell: ({ owner }) => <WalletName address={owner} /> },
+  {
+    header: "Signed by",
+    wideOnly: true,
+    cell: ({ signer }) => <WalletId address={signer} to="wallet" />,
+  },
   transactionColumn(digestOf),
 ];
 
