@@ -98,6 +98,8 @@ const placeOfWallet = ({ owner, position }: Row): WalletPlace => ({
   position: transactionAt(position).end - 1n,
 });
 
+export const placesOfChange = (row: Row): readonly WalletPlace[] => [placeOfWallet(row)];
+
 const typesOf = typesIn(CAUSES);
 
 export const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
@@ -191,8 +193,9 @@ builder.queryField("balanceChanges", (t) =>
         ends,
         wallets: wallets?.map(overTransactions),
       });
-      const placesOf = (row: Row) => [placeOfWallet(row)];
-      return showsHolders(info) ? withHolders(rows, coin, { options: args, placesOf }) : rows;
+      return showsHolders(info)
+        ? withHolders(rows, { options: args, placesOf: placesOfChange })
+        : rows;
     },
   }),
 );

@@ -5,12 +5,7 @@
  * before runs compiled. Everything else (new documents, refusals, unusual bodies) goes through yoga. A test
  * compares the answers of both.
  */
-import {
-  type GraphQLError,
-  type GraphQLSchema,
-  getVariableValues,
-  OperationTypeNode,
-} from "graphql";
+import { GraphQLError, type GraphQLSchema, getVariableValues, OperationTypeNode } from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
 import type { Moment } from "../log/between.ts";
@@ -32,6 +27,7 @@ import {
   throwDatabaseTrouble,
 } from "./errors.ts";
 import { costError, introspectionError, LIMITS } from "./limits.ts";
+import { createPersistedDocuments, parsedOf } from "./persisted.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
 import type { PageCost } from "./streams/catch-up.ts";
@@ -117,6 +113,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   const documents = createDocuments(schema);
   const contexts = createContexts(sources);
   const interpreter = createInterpreter(schema);
+  const persisted = createPersistedDocuments();
 
   const readPlain = (body: string): Plain | undefined => {
     const given = plainBody.safeParse(parsedOf(body));
@@ -165,8 +162,13 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   };
 
   return {
-    read(body) {
+    read(given) {
+      const whole = persisted.complete(given);
+      if (whole instanceof GraphQLError) return refusedRequest(whole);
+      const { body, keep } = whole;
       const plain = readPlain(body);
+      // Not one that cannot run: what is kept has been weighed.
+      if (plain?.operation !== undefined) keep?.();
       const subscription = plain && subscriptionIn(plain);
       const compiled =
         plain?.fits && subscription === undefined ? plain.operation?.use() : undefined;
@@ -228,14 +230,20 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   };
 };
 
-/** Undefined when it is no JSON. */
-const parsedOf = (body: string): unknown => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-};
+/** Answered without the interpreter, which would report the missing document. */
+const refusedRequest = (refusal: GraphQLError): ReadRequest => ({
+  requests: 1,
+  weight: 1,
+  compiled: false,
+  answer: async (accept, scope) => {
+    const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
+    return {
+      status: contentType === RESPONSE_JSON ? 400 : 200,
+      contentType: `${contentType}; charset=utf-8`,
+      body: errorsBody(refusal, scope),
+    };
+  },
+});
 
 const refusalOf = (cost: number, { introspections }: Operation): GraphQLError | undefined => {
   if (introspections > LIMITS.introspections) return introspectionError(introspections);

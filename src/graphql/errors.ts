@@ -19,6 +19,8 @@ export const ERROR_CODES = [
   "UNAUTHENTICATED",
   "FORBIDDEN",
   "BAD_USER_INPUT",
+  /** No document is kept under its hash: send both together. */
+  "PERSISTED_QUERY_NOT_FOUND",
   "GRANT_INDEX_BEHIND",
   "NOT_YET_INDEXED",
   /** A pipeline that the field needs is being rebuilt from the log. */

@@ -1,6 +1,6 @@
 /**
  * The holder of a wallet at an event: `fromHolderId`, `toHolderId`, `holderId`. One statement for all
- * rows of a list, and only when one of these fields is asked for.
+ * rows of a coin in a list, and only when one of these fields is asked for.
  */
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
 import {
@@ -55,16 +55,22 @@ export const contextOfList = (
   info: Pick<GraphQLResolveInfo, "fieldNodes" | "fragments">,
 ): GraphContext => (showsHolders(info) ? context.readsOf([...pipelines, ...FOR_HOLDERS]) : context);
 
-/** @param placesOf the wallets of a row, at its event */
+/**
+ * Rows with the holders of each coin's rows, read once.
+ * @param placesOf the wallets of a row, at its event
+ */
 export const withHolders = <Row extends { readonly coinType: string }>(
   rows: readonly Row[],
-  coinType: string,
-  { options, placesOf }: { readonly options: OfCoin; placesOf(row: Row): readonly WalletPlace[] },
+  { options, placesOf }: { readonly options?: OfCoin; placesOf(row: Row): readonly WalletPlace[] },
 ): (Row & WithHolders)[] => {
-  const holders = once((reads: GuardedReads) =>
-    holdersAt(reads.ofCoin(coinType, options), coinType, rows.flatMap(placesOf)),
-  );
-  return rows.map((row) => ({ ...row, holders }));
+  const readers = new Map<string, ReadHolders>();
+  for (const [coinType, ofCoin] of Map.groupBy(rows, (row) => row.coinType)) {
+    const holders = once((reads: GuardedReads) =>
+      holdersAt(reads.ofCoin(coinType, options), coinType, ofCoin.flatMap(placesOf)),
+    );
+    readers.set(coinType, holders);
+  }
+  return rows.map((row) => ({ ...row, holders: readers.get(row.coinType) }));
 };
 
 /**

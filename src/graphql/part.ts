@@ -1,7 +1,8 @@
-/** Interface B as a part of the server: `POST /graphql` behind a key, and `/graphiql`. */
+/** Interface B as a part of the server: `/graphql` behind a key, and `/graphiql`. */
 import { setImmediate as immediate } from "node:timers/promises";
 import type { Reads } from "../database/readers.ts";
 import { type Admission, createAdmission } from "../http/edge/admission.ts";
+import { HttpError } from "../http/http-error.ts";
 import { openKeys } from "../http/keys.ts";
 import { minCheckpointOf } from "../http/min-checkpoint.ts";
 import type { Part } from "../http/part.ts";
@@ -13,6 +14,7 @@ import {
   type RequestBody,
   type RouteInput,
   route,
+  type Visit,
 } from "../http/route.ts";
 import { createUnsent, type Unsent } from "../http/unsent.ts";
 import { headerOf, KEY_HEADER, type KeyOf, keyHolders, type Limits } from "../http/who.ts";
@@ -38,6 +40,7 @@ import {
   takesEvents,
   takesEventsAlone,
 } from "./streams/sse.ts";
+import { bodyOfUrl } from "./url-request.ts";
 
 const ENDPOINT = "/graphql";
 
@@ -93,16 +96,29 @@ export const graphqlPart = ({
     openKeys: (ids) => openKeys(keys, ids),
   });
 
+  const readText = async (text: string, visit: Visit, key: Caller): Promise<ReadRequest> => {
+    const read = engine.read(text);
+    if (read.requests > 1) visit.addFields(gate.count(key, read.requests - 1));
+    if (read.weight > HEAVY) await twoTurns();
+    return read;
+  };
+
   /** The body as text: the engine parses it, and says what is wrong with it in GraphQL's form. */
   const body: RequestBody<Caller, ReadRequest> = {
     limitBytes: LIMITS.bodyBytes,
     described: { required: true, schema: {} },
     read: async (visit, key) => {
       const { body: text } = visit;
-      const read = engine.read(typeof text === "string" ? text : "");
-      if (read.requests > 1) visit.addFields(gate.count(key, read.requests - 1));
-      if (read.weight > HEAVY) await twoTurns();
-      return read;
+      return readText(typeof text === "string" ? text : "", visit, key);
+    },
+  };
+
+  const inUrl: RequestBody<Caller, ReadRequest> = {
+    described: { required: false, schema: {} },
+    read: async (visit, key) => {
+      const read = await readText(bodyOfUrl(visit.query), visit, key);
+      if (read.subscription === undefined) return read;
+      throw new HttpError(405, "a subscription is not served by GET; use POST", { allow: "POST" });
     },
   };
 
@@ -143,6 +159,29 @@ export const graphqlPart = ({
   const streamed = ({ body: read, visit }: RouteInput<Caller, unknown, ReadRequest>) =>
     takesEvents(visit.raw.headers.accept) ? read.subscription : undefined;
 
+  const answered = async ({
+    caller: key,
+    signal,
+    visit,
+    body: read,
+  }: RouteInput<Caller, unknown, ReadRequest>): Promise<Reply> => {
+    const { requestId, log } = visit;
+    const { accept } = visit.raw.headers;
+    const scope = {
+      requestId,
+      log,
+      key: key.id,
+      seesLabels: key.seesLabels,
+      isOperator: key.kind === "operator",
+      minCheckpoint: minCheckpointOf(visit.raw),
+      signal,
+    };
+    const result = await read.answer(accept, scope);
+    return takesEventsAlone(accept) && typeof result.body === "string"
+      ? eventsOf(result.body)
+      : result;
+  };
+
   const endpoint = route({
     method: "POST",
     path: ENDPOINT,
@@ -159,29 +198,25 @@ export const graphqlPart = ({
     handle: async (asked) => {
       const subscription = streamed(asked);
       if (subscription !== undefined) return stream(asked, subscription);
-      const { caller: key, signal, visit } = asked;
-      const { requestId, log } = visit;
-      const { accept } = visit.raw.headers;
-      const minCheckpoint = minCheckpointOf(visit.raw);
-      const scope = {
-        requestId,
-        log,
-        key: key.id,
-        seesLabels: key.seesLabels,
-        isOperator: key.kind === "operator",
-        minCheckpoint,
-        signal,
-      };
-      const result = await asked.body.answer(accept, scope);
-      return takesEventsAlone(accept) && typeof result.body === "string"
-        ? eventsOf(result.body)
-        : result;
+      return answered(asked);
     },
+  });
+
+  const inUrlEndpoint = route({
+    method: "GET",
+    path: ENDPOINT,
+    who,
+    isHidden: true,
+    query: ANY_PARAMETERS,
+    body: inUrl,
+    answer: REPLY,
+    weight: ({ body: { weight } }) => weight,
+    handle: answered,
   });
 
   return {
     name: "graphql",
-    routes: [endpoint, graphiqlRoute(ENDPOINT, pages)],
+    routes: [endpoint, inUrlEndpoint, graphiqlRoute(ENDPOINT, pages)],
     bodies: "text",
     refusalOf: graphqlRefusal,
     paths: [

@@ -78,7 +78,8 @@ const typesAmong = (
 const placeOf = (address: string | null, { position }: Row): WalletPlace | null =>
   address === null ? null : { address, position };
 
-const placesOf = (row: Row): readonly WalletPlace[] =>
+/** Both wallets of a movement. */
+export const placesOfMovement = (row: Row): readonly WalletPlace[] =>
   [row.fromAddress, row.toAddress].flatMap((address) => placeOf(address, row) ?? []);
 
 export const TokenActivity = builder.objectRef<Row & WithHolders>("TokenActivity").implement({
@@ -185,7 +186,9 @@ builder.queryField("tokenActivity", (t) =>
       const on = (isLong(args) ? longReads() : reads).ofCoin(coin, args);
       const selection = await selectionOf(on, coin, asked, info);
       const rows = await tokenActivity(on, { ...page, ...selection, coinType: coin });
-      return showsHolders(info) ? withHolders(rows, coin, { options: args, placesOf }) : rows;
+      return showsHolders(info)
+        ? withHolders(rows, { options: args, placesOf: placesOfMovement })
+        : rows;
     },
   }),
 );

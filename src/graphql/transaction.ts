@@ -13,19 +13,20 @@ import {
   tokenActivityWithin,
 } from "../projections/token-activity.ts";
 import { type FoundTransaction, transactionOf } from "../projections/transactions.ts";
-import { BalanceChange } from "./balance-changes.ts";
+import { BalanceChange, placesOfChange } from "./balance-changes.ts";
 import { builder } from "./builder.ts";
+import { type WithHolders, withHolders } from "./event-holder.ts";
 import { checkpointTimestampField, checkpointTimestampMsField } from "./fields.ts";
 import { HolderEvent } from "./holder-events.ts";
 import { digestOf } from "./input.ts";
 import { RoleEvent } from "./role-events.ts";
-import { TokenActivity } from "./token-activity.ts";
+import { placesOfMovement, TokenActivity } from "./token-activity.ts";
 
 type Shown = Pick<FoundTransaction, "txDigest" | "timestampMs"> & {
   readonly checkpoint: bigint;
   readonly sender: () => Promise<string | null>;
-  readonly activity: () => Promise<readonly Activity[]>;
-  readonly changes: () => Promise<readonly Change[]>;
+  readonly activity: () => Promise<readonly (Activity & WithHolders)[]>;
+  readonly changes: () => Promise<readonly (Change & WithHolders)[]>;
   readonly holderEvents: () => Promise<readonly HolderRow[]>;
   readonly roleEvents: () => Promise<readonly RoleRow[]>;
 };
@@ -119,8 +120,14 @@ builder.queryField("transaction", (t) =>
         ...found,
         checkpoint,
         sender: () => senderOf(ofNone, place),
-        activity: () => served(tokenActivityWithin(ofNone, range)),
-        changes: () => served(balanceChangesWithin(ofNone, range)),
+        activity: async () => {
+          const rows = await served(tokenActivityWithin(ofNone, range));
+          return withHolders(rows, { placesOf: placesOfMovement });
+        },
+        changes: async () => {
+          const rows = await served(balanceChangesWithin(ofNone, range));
+          return withHolders(rows, { placesOf: placesOfChange });
+        },
         holderEvents: () => served(holderEventsWithin(ofNone, range)),
         roleEvents: async () =>
           served(roleEventsWithin(ofNone, { ...range, packages: await context.packages() })),

@@ -7,11 +7,9 @@ import {
   type GraphQLOutputType,
   getNamedType,
 } from "graphql";
-import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
-import { createReaders, type Readers, type Reads, read } from "../../src/database/readers.ts";
-import { createEngine } from "../../src/graphql/engine.ts";
+import { createReaders, type Readers, read } from "../../src/database/readers.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { openLog } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
@@ -27,6 +25,7 @@ import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { setRebuilding } from "../projections/set-watermark.ts";
 import { follow } from "../service/following.ts";
 import { type Api, startApi } from "./api.ts";
+import { askCounted } from "./statements.ts";
 import { subscribe, until } from "./streams.ts";
 
 const LAST = 79n;
@@ -115,35 +114,7 @@ const questions = () =>
       })),
   );
 
-/** Asks, and tells which statements that took. */
-const asked = async (query: string) => {
-  const statements: string[] = [];
-  const seen = (on: Reads): Reads => ({
-    sql: {
-      unsafe: (text, ...rest) => {
-        statements.push(text);
-        return on.sql.unsafe(text, ...rest);
-      },
-    },
-  });
-  const engine = createEngine(schema, {
-    readers: {
-      for: (...request) => seen(readers.for(...request)),
-      snapshot: (...request) => {
-        const snapshot = readers.snapshot(...request);
-        return { ...seen(snapshot), end: snapshot.end };
-      },
-    },
-    packages: () => packages,
-    pipelines: ledgerPipelines,
-    now: () => 1_700_000_000_000,
-  });
-  const request = { requestId: "r", log: pino({ level: "silent" }) };
-  const { body } = await engine.read(JSON.stringify({ query })).answer(undefined, request);
-  const answer: { errors?: { message: string; extensions: Record<string, unknown> }[] } =
-    JSON.parse(body);
-  return { answer, statements };
-};
+const asked = (query: string) => askCounted(readers, packages, query);
 
 /** Tables that a pipeline writes; `balances` is of two. */
 const writtenBy = (pipeline: Pipeline): readonly string[] =>

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createReaders } from "../../src/database/readers.ts";
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
 import { setHeld } from "../projections/set-watermark.ts";
@@ -16,6 +17,7 @@ import {
   setWatermark,
   setWatermarks,
 } from "./rows.ts";
+import { askCounted } from "./statements.ts";
 
 const OTHER = `${address("07")}::other::OTHER`;
 
@@ -118,4 +120,25 @@ test("rows of a coin in quarantine are left out, and the answer names the coin",
   expect(JSON.parse(text).extensions.quarantined).toMatchObject([{ coinType: OTHER }]);
   await setHeld(api.database, tokenActivityWatermark, OTHER, { from: 21n, reason: "damaged" });
   expect((await ask("digest20")).transaction.activity).toHaveLength(2);
+});
+
+test("the holders of its rows are read by one statement for each list and coin", async () => {
+  const { url } = api.database;
+  const readers = createReaders({ url, max: 2, applicationName: "test", readOnly: true });
+  const { answer, statements } = await askCounted(
+    readers,
+    [],
+    `{ transaction(digest: "digest20") {
+      activity { coinType fromAddress fromHolderId toHolderId } changes { owner holderId }
+    } }`,
+  ).finally(() => readers.close());
+  const { activity: moved, changes } = Object(answer.data).transaction;
+  expect([moved.length, changes.length]).toEqual([2, 4]);
+  const ofHolders = statements.filter((text) => text.includes("place (address, position)"));
+  expect(ofHolders).toHaveLength(4);
+  const whose = new Map(changes.map((row: object) => [Object(row).owner, Object(row).holderId]));
+  for (const { fromHolderId, toHolderId } of moved) {
+    expect([fromHolderId, toHolderId]).toEqual([whose.get(ALICE), whose.get(BOB)]);
+  }
+  expect(new Set(whose.values())).not.toContain(undefined);
 });
