@@ -4,7 +4,7 @@ import { findLabels } from "../labels/find.ts";
 import { checkpointMark } from "../log/blocks.ts";
 import { NO_COIN } from "../projections/held-coins.ts";
 import { readMeta } from "../projections/meta.ts";
-import { ALL } from "../projections/needed.ts";
+import { ALL, FOR_WALLETS } from "../projections/needed.ts";
 import { BeforeLogError, BetweenReadError, NotYetIndexedError } from "../projections/past.ts";
 import { placeOf } from "../projections/position.ts";
 import {
@@ -240,6 +240,12 @@ const grouped = (hits: readonly Hit[], limit: number): readonly Hit[] => {
   return [...groups.filter(isBest), ...groups.filter((group) => !isBest(group))].flat();
 };
 
+/** Transactions, events and dates need all pipelines, everything else no movements. */
+const contextFor = (context: GraphContext, { transactions, event, endSecond }: Sought) =>
+  transactions === undefined && event === undefined && endSecond === undefined
+    ? context.readsOf(FOR_WALLETS)
+    : context;
+
 builder.queryField("search", (t) =>
   t.field({
     type: [SearchHit],
@@ -261,12 +267,14 @@ builder.queryField("search", (t) =>
       multiplier: Math.min(Math.max(limit ?? DEFAULT_HITS, 1), MOST_HITS),
     }),
     reads: { pipelines: () => ALL, several: () => true },
-    resolve: async (_root, { text, limit: given }, context) => {
+    resolve: async (_root, { text, limit: given }, ofAll) => {
       const limit = given ?? DEFAULT_HITS;
       if (limit < 1 || limit > MOST_HITS) {
         throw badInput(`limit must be from 1 to ${MOST_HITS}; it is ${limit}`);
       }
-      const asked = { sought: readSearch(text), limit, context };
+      const sought = readSearch(text);
+      const context = contextFor(ofAll, sought);
+      const asked = { sought, limit, context };
       const hits = [
         ...(await labelHits(asked)),
         ...(await walletHits(asked)),
