@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
+import { parseExactly } from "../../client/exact-json.ts";
 import { AnswerFormError, AskError, askPath, pathWith } from "../../web/src/data/ask.ts";
 import {
   type Range,
@@ -7,6 +8,8 @@ import {
   rangeOf,
   sendRange,
 } from "../../web/src/pages/deliveries/range.ts";
+import { jsonText } from "../../web/src/pages/deliveries/json-text.ts";
+import { withGaps } from "../../web/src/pages/status/gaps.ts";
 import { keyAdvice, refusalText } from "../../web/src/shell/key-advice.ts";
 
 const SECRET = "a".repeat(43);
@@ -97,6 +100,29 @@ test("sending a range stops on request, without a further part", async () => {
   );
   await expect(sending).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
   expect(asked).toEqual([undefined]);
+});
+
+test("the body of a callback is shown with its exact integers", () => {
+  const sent = '{"amount":18446744073709551615,"ids":[],"to":{"wallet":"(sealed)"},"list":[1,"a"]}';
+  const text = jsonText(parseExactly(sent));
+  expect(text).toContain('"amount": 18446744073709551615,');
+  expect(text.replaceAll(/\s/g, "")).toBe(sent);
+});
+
+test("no line is drawn over a time in which no process indexed, and its rate is that of no minute", () => {
+  const point = (minute: number) => ({
+    at: new Date(minute * 60_000).toISOString(),
+    lagSeconds: { role_changes: 1 },
+    checkpointsPerSecond: 4,
+  });
+  const unknown = { at: point(3).at, lagSeconds: {}, checkpointsPerSecond: null };
+  // A minute may be missed on a busy machine.
+  expect(withGaps([point(0), point(2), point(60)])).toEqual([
+    point(0),
+    point(2),
+    unknown,
+    { ...point(60), checkpointsPerSecond: null },
+  ]);
 });
 
 test("unset filters stay out of the query, and values are encoded", () => {

@@ -12,6 +12,7 @@ import { whilePartsFail } from "./away.ts";
 import { chromiumHere, openBrowser, PHONE, watch } from "./browser.ts";
 import { chartJourneys } from "./chart-journeys.ts";
 import { type Demo, startDemo } from "./demo.ts";
+import { deskJourneys } from "./desk-journeys.ts";
 import { frameJourneys } from "./frame.ts";
 import { journeys } from "./journeys.ts";
 import { searchJourneys } from "./search-journeys.ts";
@@ -228,7 +229,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     ));
 
   describe("while parts of it fail", () =>
-    whilePartsFail(
+    deskJourneys(
+    () => demo,
+    () => browser,
+  );
+
+  whilePartsFail(
       () => demo,
       () => browser,
     ));

@@ -70,3 +70,35 @@ export const tooWide = (page: Page): Promise<readonly string[]> =>
       .map(({ element, right }) => `${Math.round(right)}: ${element.outerHTML.slice(0, 200)}`)
       .slice(0, 20);
   });
+
+/** In the page, before anything of its own: notes each shift and what moved. */
+export const noteShifts = () => {
+  const noted: { value: number; moved: string[] }[] = [];
+  Object.assign(window, { shifts: noted });
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      if (Reflect.get(entry, "hadRecentInput") === true) continue;
+      const sources: { node: Node | null }[] = Reflect.get(entry, "sources") ?? [];
+      noted.push({
+        value: Number(Reflect.get(entry, "value")),
+        moved: sources.map(({ node }) => {
+          const element = node instanceof Element ? node : node?.parentElement;
+          return `${element?.tagName ?? "?"} ${(element?.textContent ?? "").slice(0, 40)}`;
+        }),
+      });
+    }
+  }).observe({ type: "layout-shift", buffered: true });
+};
+
+const shifts = z.array(z.object({ value: z.number(), moved: z.array(z.string()) }));
+
+/** Of the share of the window that moved, times how far: the sum over the loading of a view. */
+const MOST_SHIFT = 0.05;
+
+/** What `noteShifts` noted since the view was opened, where it is too much. */
+export const shiftedTooFar = async (page: Page, path: string): Promise<readonly string[]> => {
+  const seen = shifts.parse(await page.evaluate("window.shifts"));
+  const sum = seen.reduce((all, { value }) => all + value, 0);
+  const worst = seen.toSorted((a, b) => b.value - a.value).slice(0, 3);
+  return sum > MOST_SHIFT ? [`${path}: ${sum.toFixed(3)} ${JSON.stringify(worst)}`] : [];
+};

@@ -80,7 +80,12 @@ const routeTree = root.addChildren([
     about: { ofToken: true },
     load: () => import("./pages/today/page.tsx"),
   }),
-  page({ path: "/status", load: () => import("./pages/status/page.tsx") }),
+  page({
+    path: "/status",
+    // `pipeline`: whose lag is drawn.
+    search: ["pipeline"],
+    load: () => import("./pages/status/page.tsx"),
+  }),
   page({
     path: "/cap-table",
     // `at`, `with`: two moments to compare; `show`: the view; `only`: a filter of rows.
@@ -131,8 +136,8 @@ const routeTree = root.addChildren([
   }),
   page({
     path: "/requests",
-    // `after`: the cursor of the page.
-    search: ["status", "asset", "after"],
+    // `after`: the cursor of the page; `wallet`, `investor`, `id`: what is looked for; `days`: of the chart.
+    search: ["status", "asset", "after", "wallet", "investor", "id", "days"],
     load: () => import("./pages/requests/page.tsx"),
   }),
   page({ path: "/requests/$id", load: () => import("./pages/request/page.tsx") }),

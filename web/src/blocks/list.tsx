@@ -73,6 +73,7 @@ export type Filter = {
 export const PagedList = <Row extends { readonly id: string }>({
   path,
   filters,
+  sought = {},
   what,
   none,
   title,
@@ -80,6 +81,8 @@ export const PagedList = <Row extends { readonly id: string }>({
 }: Omit<Table<Row>, "empty" | "keyOf"> & {
   readonly path: string;
   readonly filters: readonly Filter[];
+  /** More parameters of the list: what the page's address looks for. */
+  readonly sought?: Readonly<Record<string, string | undefined>>;
   /** What is listed: "requests". */
   readonly what: string;
   /** Why there may be no rows at all. */
@@ -96,10 +99,10 @@ export const PagedList = <Row extends { readonly id: string }>({
     }),
   );
   const list = usePath<{ readonly items: readonly Row[]; readonly next: string | null }>(
-    pathWith(path, { ...chosen, after }),
+    pathWith(path, { ...chosen, ...sought, after }),
     { everyMs: after === undefined ? NEWEST_MS : OLDER_MS },
   );
-  const isFiltered = Object.values(chosen).some((value) => value !== undefined);
+  const isFiltered = Object.values({ ...chosen, ...sought }).some((value) => value !== undefined);
   return (
     <ListCard
       title={title}

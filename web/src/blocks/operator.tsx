@@ -1,12 +1,14 @@
 /** States of requests, callbacks and receivers in words, and the counts above their lists. */
 import type { ReactNode } from "react";
 import type { Choice } from "../controls/controls.tsx";
-import type { Attempt, Receivers, Summary } from "../data/answers.ts";
+import type { Attempt, Delivery, Receivers, Requests, Summary } from "../data/answers.ts";
 import { usePath } from "../data/queries.ts";
 import { countText } from "../shown/amount.ts";
 import { Ago } from "../shown/shown.tsx";
-import { AsOf } from "./answered.tsx";
+import { AsOf, Loading } from "./answered.tsx";
 import { Badge, Figure, Figures, type Tone } from "./blocks.tsx";
+
+type RequestItem = Requests["items"][number];
 
 type State = { readonly tone: Tone; readonly word: string; readonly means: string };
 
@@ -14,17 +16,29 @@ const REQUEST: Readonly<Record<string, State>> = {
   QUEUED: { tone: "accent", word: "Queued", means: "Accepted; not started" },
   PENDING: { tone: "accent", word: "In progress", means: "Started; not final" },
   SUCCESS: { tone: "good", word: "Done", means: "Final: succeeded" },
-  FAILED: {
-    tone: "bad",
-    word: "Failed",
-    means: "Final: failed, or its result could not be delivered",
+  FAILED: { tone: "bad", word: "Failed", means: "Final: not done" },
+};
+
+/** How a final request ended: not every FAILED one failed. */
+const OUTCOME: Readonly<Record<string, State>> = {
+  done: { tone: "good", word: "Done", means: "Final: what was asked is done" },
+  already_done: {
+    tone: "good",
+    word: "Already whitelisted",
+    means: "Final: the wallet was whitelisted before; nothing was to do",
   },
+  done_undelivered: {
+    tone: "warn",
+    word: "Done, result not delivered",
+    means: "Final: done; its callback was given up",
+  },
+  failed: { tone: "bad", word: "Failed", means: "Final: not done" },
 };
 
 const DELIVERY: Readonly<Record<string, State>> = {
   pending: { tone: "accent", word: "In progress", means: "Retried until the last attempt" },
   delivered: { tone: "good", word: "Delivered", means: "The receiver answered with success" },
-  failed: { tone: "bad", word: "Given up", means: "The last attempt failed" },
+  failed: { tone: "bad", word: "Given up", means: "Never delivered: the last attempt failed" },
   disabled: { tone: "bad", word: "Endpoint disabled", means: "Given up: the endpoint is disabled" },
   withdrawn: {
     tone: "warn",
@@ -35,30 +49,60 @@ const DELIVERY: Readonly<Record<string, State>> = {
 
 const RECEIVER: Readonly<Record<string, State>> = {
   open: { tone: "good", word: "Open", means: "Callbacks are sent to it" },
-  failing: { tone: "warn", word: "Failing", means: "The last attempts failed; retrying" },
+  failing: { tone: "warn", word: "Failing", means: "The newest attempt failed; retrying" },
   disabled: { tone: "bad", word: "Disabled", means: "Nothing is sent; new callbacks are given up" },
   withdrawn: {
     tone: "warn",
     word: "Withdrawn",
     means: "Removed from the settings; callbacks wait for it",
   },
+  paused: { tone: "warn", word: "Paused", means: "An operator paused it; callbacks wait" },
 };
 
-/** A badge of these words; the state of a newer service is shown as it is. */
-const stateBadge =
-  (words: Readonly<Record<string, State>>) =>
-  ({ of: state }: { readonly of: string }) => {
-    const { tone, word, means } = words[state] ?? { tone: "plain", word: state, means: state };
-    return (
-      <span title={means}>
-        <Badge tone={tone}>{word}</Badge>
-      </span>
-    );
-  };
+/** The state of a newer service is shown as it is. */
+const StateBadge = ({
+  of: state,
+  words,
+}: {
+  readonly of: string;
+  readonly words: typeof REQUEST;
+}) => {
+  const { tone, word, means } = words[state] ?? { tone: "plain", word: state, means: state };
+  return (
+    <span title={means}>
+      <Badge tone={tone}>{word}</Badge>
+    </span>
+  );
+};
 
-export const RequestBadge = stateBadge(REQUEST);
-export const DeliveryBadge = stateBadge(DELIVERY);
-export const ReceiverBadge = stateBadge(RECEIVER);
+export const RequestBadge = ({
+  of: { status, outcome },
+}: {
+  readonly of: Pick<RequestItem, "status" | "outcome">;
+}) =>
+  outcome === null ? (
+    <StateBadge of={status} words={REQUEST} />
+  ) : (
+    <StateBadge of={outcome} words={OUTCOME} />
+  );
+
+/** Delivered once is delivered, also while it is sent again. */
+export const DeliveryBadge = ({
+  of: { state, deliveredAt },
+}: {
+  readonly of: Pick<Delivery, "state" | "deliveredAt">;
+}) => (
+  <span className="inline-flex flex-wrap gap-1">
+    <StateBadge of={deliveredAt === null ? state : "delivered"} words={DELIVERY} />
+    {deliveredAt !== null && state === "pending" ? (
+      <Badge tone="accent">sending again</Badge>
+    ) : null}
+  </span>
+);
+
+export const ReceiverBadge = ({ of: state }: { readonly of: string }) => (
+  <StateBadge of={state} words={RECEIVER} />
+);
 
 const choicesOf = (words: Readonly<Record<string, State>>): readonly Choice<string>[] =>
   Object.entries(words).map(([value, { word }]) => ({ value, label: word }));
@@ -66,7 +110,9 @@ const choicesOf = (words: Readonly<Record<string, State>>): readonly Choice<stri
 export const REQUEST_CHOICES: readonly Choice<string>[] = [
   { value: "", label: "All statuses" },
   { value: "OPEN", label: "Open" },
-  ...choicesOf(REQUEST),
+  ...choicesOf(REQUEST).filter(({ value }) => value !== "FAILED"),
+  // The status: its outcomes are told apart in the list.
+  { value: "FAILED", label: "Failed, already done, undelivered" },
 ];
 export const DELIVERY_CHOICES: readonly Choice<string>[] = [
   { value: "", label: "All states" },
@@ -133,7 +179,9 @@ export const Counts = ({
   });
   const { data, error } = summary;
   if (data === undefined) {
-    return error === null ? null : (
+    return error === null ? (
+      <Loading lines={3} />
+    ) : (
       <p role="status" className="mb-4 text-xs text-warn">
         The counts could not be read: {error.message}
       </p>

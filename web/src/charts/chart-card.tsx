@@ -27,6 +27,8 @@ export type ChartCardProps<Row extends object> = {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
+  /** Choices of what is shown, in the card's head. */
+  readonly actions?: ReactNode;
   readonly className?: string;
 };
 
@@ -53,6 +55,7 @@ export const ChartCard = <Row extends object>({
   columns,
   rows,
   keyOf,
+  actions,
   className = "",
 }: ChartCardProps<Row>) => {
   const picture = useRef<(() => HTMLCanvasElement) | null>(null);
@@ -75,6 +78,7 @@ export const ChartCard = <Row extends object>({
       className={className}
       actions={
         <div className="flex items-center gap-1 print:hidden">
+          {actions}
           {fault === null ? null : (
             <span role="alert" className="text-xs text-bad">
               {fault}

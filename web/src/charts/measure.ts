@@ -1,6 +1,7 @@
 /** What the values of a chart are: how they are written, drawn and exported. Values are exact; only what is drawn is rounded. */
 import { inTokens } from "../../../client/in-tokens.ts";
 import { amountText, countText } from "../shown/amount.ts";
+import { spanText } from "../shown/moment.ts";
 
 export type Measure = {
   /** Beside headings. */
@@ -14,6 +15,8 @@ export type Measure = {
   readonly drawn: (value: bigint) => number;
   /** A mark of the axis. */
   readonly mark: (drawn: number) => string;
+  /** On an axis by powers of ten: values over many orders, of which none is below 1 where it is drawn. */
+  readonly byPowers?: boolean;
 };
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
@@ -50,4 +53,25 @@ export const shares: Measure = {
   plain: (value) => inTokens(value, 2),
   drawn: (value) => Number(value) / 100,
   mark: (drawn) => `${drawn} %`,
+};
+
+/** Whole seconds, from one to years. */
+export const spans: Measure = {
+  unit: "s",
+  text: (value) => spanText(Number(value)),
+  cell: countText,
+  plain: String,
+  drawn: (value) => Math.max(1, Number(value)),
+  mark: (drawn) => spanText(drawn),
+  byPowers: true,
+};
+
+/** In thousandths of one a second. */
+export const rates: Measure = {
+  unit: "1/s",
+  text: (value) => `${amountText(value, 3, true)} a second`,
+  cell: (value) => amountText(value, 3, true),
+  plain: (value) => inTokens(value, 3),
+  drawn: (value) => Number(value) / 1_000,
+  mark: (drawn) => compact.format(drawn),
 };

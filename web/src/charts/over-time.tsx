@@ -10,8 +10,8 @@ import type { Measure } from "./measure.ts";
 export type Line = {
   readonly name: string;
   readonly colour: keyof Colours;
-  /** One for each time. */
-  readonly values: readonly bigint[];
+  /** One for each time; null where it is not known. */
+  readonly values: readonly (bigint | null)[];
 };
 
 type Row = { readonly index: number; readonly timeMs: number };
@@ -50,6 +50,7 @@ export const OverTime = ({
   measure,
   markMs,
   height = 260,
+  actions,
   className = "",
 }: {
   readonly title: string;
@@ -68,13 +69,18 @@ export const OverTime = ({
   /** The time in view, where the line goes beyond it. */
   readonly markMs?: number;
   readonly height?: number;
+  /** Choices of what is shown, in the card's head. */
+  readonly actions?: ReactNode;
   readonly className?: string;
 }) => {
   const describe = useCallback(
     (index: number) =>
       [
         timeText(times[index] ?? 0),
-        ...lines.map(({ name, values }) => `${name}: ${measure.text(values[index] ?? 0n)}`),
+        ...lines.map(({ name, values }) => {
+          const value = values[index] ?? null;
+          return `${name}: ${value === null ? "not known" : measure.text(value)}`;
+        }),
       ].join("\n"),
     [times, timeText, lines, measure],
   );
@@ -103,14 +109,13 @@ export const OverTime = ({
           : { type: "time" }),
       },
       yAxis: {
-        type: "value",
-        min: 0,
+        ...(measure.byPowers ? { type: "log", min: 1 } : { type: "value", min: 0 }),
         axisLabel: { color: colours.muted, formatter: measure.mark },
         splitLine: { lineStyle: { color: colours.line } },
       },
       series: lines.map(({ name, colour, values }) => {
         const color = colours[colour];
-        const drawn = values.map((value) => measure.drawn(value));
+        const drawn = values.map((value) => (value === null ? null : measure.drawn(value)));
         return kind === "bars"
           ? { type: "bar", name, stack: "all", data: drawn, itemStyle: { color } }
           : {
@@ -141,14 +146,20 @@ export const OverTime = ({
         plain: ({ timeMs }) => isoText(timeMs),
       },
       ...lines.map(({ name, values }): Column<Row> => {
-        const of = ({ index }: Row) => values[index] ?? 0n;
+        const of = ({ index }: Row) => values[index] ?? null;
         return {
           header: name,
           unit: measure.unit,
           align: "right",
-          order: of,
-          cell: (row) => <span className="figures">{measure.cell(of(row))}</span>,
-          plain: (row) => measure.plain(of(row)),
+          order: (row) => of(row) ?? -1n,
+          cell: (row) => {
+            const value = of(row);
+            return value === null ? null : <span className="figures">{measure.cell(value)}</span>;
+          },
+          plain: (row) => {
+            const value = of(row);
+            return value === null ? null : measure.plain(value);
+          },
         };
       }),
     ],
@@ -160,6 +171,7 @@ export const OverTime = ({
       about={about}
       caption={caption}
       className={className}
+      actions={actions}
       option={option}
       values={{ count: times.length, describe }}
       legend={lines}

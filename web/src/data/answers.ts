@@ -21,6 +21,11 @@ export type Redelivery = z.infer<typeof operator.redeliveryAnswer>;
 export type RangeRedelivery = z.infer<typeof operator.rangeRedeliveryAnswer>;
 export type TestEvent = z.infer<typeof operator.testEventAnswer>;
 
+export type RequestFigures = z.infer<typeof operator.operatorFiguresAnswer>;
+export type Pauses = z.infer<typeof operator.pausesAnswer>;
+export type Pause = Pauses["pauses"][number];
+export type StatusHistory = z.infer<typeof page.statusHistoryAnswer>;
+
 export type CheckpointProof = z.infer<typeof page.proofAnswer>;
 export type Certificate = NonNullable<CheckpointProof["certificate"]>;
 export type Validator = NonNullable<CheckpointProof["committee"]>["members"][number];

@@ -1,6 +1,7 @@
 /** Asking the service: GraphQL and its JSON paths, with one kind of error. */
 import { type DocumentNode, print } from "@0no-co/graphql.web";
 import { initGraphQLTada, type ResultOf, type TadaDocumentNode } from "gql.tada";
+import { parseExactly } from "../../../client/exact-json.ts";
 import { markAnswered, markUnanswered } from "./contact.ts";
 import type { introspection } from "./schema-types.d.ts";
 
@@ -136,9 +137,9 @@ const refusal = (response: Response, body: unknown): AskError => {
   });
 };
 
-const parsed = async (response: Response): Promise<unknown> => {
+const parsed = async (response: Response, exact = false): Promise<unknown> => {
   try {
-    return await response.json();
+    return exact ? parseExactly(await response.text()) : await response.json();
   } catch {
     return undefined;
   }
@@ -217,11 +218,14 @@ export const askPath = async <Answer extends object>(
     body,
     method = body === undefined ? "GET" : "POST",
     timeoutMs,
+    exact = false,
     isAnswer = () => false,
   }: Asking & {
     readonly body?: object | undefined;
     readonly method?: "GET" | "POST" | "PUT" | "DELETE";
     readonly timeoutMs?: number;
+    /** Whether integers beyond 2^53 are bigint. */
+    readonly exact?: boolean;
     /** Whether the body of a refusal is an answer all the same. */
     readonly isAnswer?: (body: unknown) => boolean;
   } = {},
@@ -237,7 +241,7 @@ export const askPath = async <Answer extends object>(
           ...(signal === undefined ? {} : { signal }),
         };
   const response = await send(path, init);
-  const answer = await parsed(response);
+  const answer = await parsed(response, exact);
   if (!response.ok && !isAnswer(answer)) throw refusal(response, answer);
   if (typeof answer !== "object" || answer === null) throw new AnswerFormError(path);
   // The service answers by the schemas that these types were made from.

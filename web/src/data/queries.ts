@@ -118,18 +118,21 @@ export const usePath = <Answer extends object>(
   {
     everyMs = false,
     steady = false,
+    exact = false,
     enabled = true,
   }: {
     readonly everyMs?: number | ((data: Answer | undefined) => number | false) | false;
     /** Whether it is as often however long it stays the same. */
     readonly steady?: boolean;
+    /** As in `askPath`; the same wherever this path is asked. */
+    readonly exact?: boolean;
     readonly enabled?: boolean;
   } = {},
 ): UseQueryResult<Answer, Error> => {
   const { session } = useSessionControl();
   return useQuery<Answer>({
     queryKey: ["path", path],
-    queryFn: ({ signal }) => askPath<Answer>(path, { key: session?.key, signal }),
+    queryFn: ({ signal }) => askPath<Answer>(path, { key: session?.key, signal, exact }),
     enabled,
     refetchInterval: (query) => {
       const ms = typeof everyMs === "function" ? everyMs(query.state.data) : everyMs;
@@ -144,13 +147,16 @@ export const useAct = <Answer extends object>(path: string) => {
   const cache = useQueryClient();
   return useMutation({
     mutationFn: () => askPath<Answer>(path, { key, body: {} }),
-    onSuccess: () =>
-      cache.invalidateQueries({
-        predicate: ({ queryKey: [kind, asked] }) =>
-          kind === "path" && typeof asked === "string" && asked.startsWith("/operator/"),
-      }),
+    onSuccess: () => cache.invalidateQueries({ predicate: isOfOperators }),
   });
 };
+
+/** Whether a query is of what operators see. */
+export const isOfOperators = ({
+  queryKey: [kind, path],
+}: {
+  readonly queryKey: readonly unknown[];
+}): boolean => kind === "path" && typeof path === "string" && path.startsWith("/operator/");
 
 /** Rows of one request of a list that is read whole: the most that the service gives. */
 export const ROWS_PER_REQUEST = 1_000;

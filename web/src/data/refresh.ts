@@ -4,7 +4,7 @@
  */
 import type { Query, QueryClient } from "@tanstack/react-query";
 import { mayChangeWith, TIME } from "./depends.ts";
-import { NOW, NOW_LONG } from "./queries.ts";
+import { isOfOperators, NOW, NOW_LONG } from "./queries.ts";
 
 /** Shortest interval between refreshes, milliseconds: a page that redraws at every checkpoint cannot be read. */
 const REFRESH_MS = 8_000;
@@ -92,6 +92,3 @@ export const refresher = (cache: QueryClient, isShort: (query: Query) => boolean
     },
   };
 };
-
-const isOfOperators = ({ queryKey: [kind, path] }: Query): boolean =>
-  kind === "path" && typeof path === "string" && path.startsWith("/operator/");

@@ -9,12 +9,18 @@ import { TimelineItem } from "../../blocks/timeline.tsx";
 import { ActButton } from "../../controls/confirm.tsx";
 import { buttonClass } from "../../controls/controls.tsx";
 import type { Attempt, Delivery, Redelivery } from "../../data/answers.ts";
+import { pauseOf, usePauses } from "../../data/pauses.ts";
 import { usePath } from "../../data/queries.ts";
 import { keepToken } from "../../data/tokens.ts";
-import { LongId } from "../../shown/copied.tsx";
+import { CopyButton, LongId } from "../../shown/copied.tsx";
 import { CloseIcon } from "../../shown/icons.tsx";
 import { durationText } from "../../shown/moment.ts";
 import { Ago, Moment } from "../../shown/shown.tsx";
+import { Body } from "./body.tsx";
+
+/** A delivery with its attempts and its body, in which integers are exact. */
+const useDelivery = (id: string, everyMs?: (delivery: Delivery | undefined) => number) =>
+  usePath<Delivery>(pathOf(id), { exact: true, ...(everyMs !== undefined && { everyMs }) });
 
 const pathOf = (id: string): string => `/operator/deliveries/${encodeURIComponent(id)}`;
 
@@ -42,7 +48,7 @@ export const DeliveryPanel = ({
 );
 
 const PanelContent = ({ id }: { readonly id: string }) => {
-  const shown = usePath<Delivery>(pathOf(id)).data;
+  const shown = useDelivery(id).data;
   return (
     <>
       <div className="mb-4 flex items-start justify-between gap-3">
@@ -51,7 +57,7 @@ const PanelContent = ({ id }: { readonly id: string }) => {
             {shown === undefined ? "Callback" : `${kindText(shown.type)} callback`}
           </Dialog.Title>
           <div className="mt-1 flex flex-wrap items-center gap-2 text-sm">
-            {shown === undefined ? null : <DeliveryBadge of={shown.state} />}
+            {shown === undefined ? null : <DeliveryBadge of={shown} />}
             {shown?.requestId == null ? null : (
               <Link
                 to="/requests/$id"
@@ -62,6 +68,13 @@ const PanelContent = ({ id }: { readonly id: string }) => {
                 Its request
               </Link>
             )}
+            <span className="inline-flex items-center text-xs text-muted">
+              Link
+              <CopyButton
+                text={`${location.origin}/deliveries?delivery=${encodeURIComponent(id)}`}
+                what="link to this delivery"
+              />
+            </span>
           </div>
         </div>
         <Dialog.Close className={buttonClass("quiet")} aria-label="Close">
@@ -83,9 +96,9 @@ const isSuccess = ({ statusCode, error }: Attempt): boolean =>
   error === null && statusCode !== null && statusCode < 300;
 
 export const DeliveryAttempts = ({ id }: { readonly id: string }) => {
-  const query = usePath<Delivery>(pathOf(id), {
-    everyMs: (delivery) => (delivery !== undefined && isEnded(delivery) ? ENDED_MS : OPEN_MS),
-  });
+  const query = useDelivery(id, (delivery) =>
+    delivery !== undefined && isEnded(delivery) ? ENDED_MS : OPEN_MS,
+  );
   return (
     <Answered of={query} what="The delivery">
       {(delivery) => <Attempts delivery={delivery} />}
@@ -111,6 +124,13 @@ const Attempts = ({ delivery }: { readonly delivery: Delivery }) => {
         <Fact name="Enqueued">
           <Moment at={delivery.createdAt} />
         </Fact>
+        <Fact name="Delivered">
+          {delivery.deliveredAt === null ? (
+            <span className="text-muted">never</span>
+          ) : (
+            <Moment at={delivery.deliveredAt} />
+          )}
+        </Fact>
       </Facts>
       <ol aria-label="Attempts">
         {earlier > 0 ? (
@@ -133,12 +153,22 @@ const Attempts = ({ delivery }: { readonly delivery: Delivery }) => {
         <NextAttempt delivery={delivery} />
       </ol>
       <SendAgain delivery={delivery} />
+      <Body of={delivery.body} />
     </>
   );
 };
 
 const NextAttempt = ({ delivery }: { readonly delivery: Delivery }) => {
-  const { state, nextAttemptAt, attemptCount } = delivery;
+  const { state, nextAttemptAt, attemptCount, receiver } = delivery;
+  const pause = pauseOf(usePauses().data, { kind: "receiver", name: receiver });
+  if (state === "pending" && pause !== undefined) {
+    return (
+      <TimelineItem state="later" title="On hold: the receiver is paused">
+        Since <Moment at={pause.since} /> by {pause.by}
+        {pause.reason === null ? "" : `: ${pause.reason}`}. It is sent once the receiver is resumed.
+      </TimelineItem>
+    );
+  }
   if (state === "withdrawn") {
     return (
       <TimelineItem state="later" title="On hold">

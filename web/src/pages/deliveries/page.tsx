@@ -14,6 +14,7 @@ import {
   receiverChoices,
   useReceivers,
 } from "../../blocks/operator.tsx";
+import { PausedNotices } from "../../blocks/pauses.tsx";
 import { Button } from "../../controls/controls.tsx";
 import type { Deliveries } from "../../data/answers.ts";
 import { useChangeAddress } from "../../data/tokens.ts";
@@ -46,16 +47,21 @@ const DeliveryList = () => {
     <>
       <PageHead
         title="Deliveries"
-        about="Signed callbacks to callers: where each went, and the answer. Contents are hidden."
+        about="Signed callbacks to callers: where each went, and the answer. What names an investor is sealed."
       >
         <Button aria-expanded={ranging} onClick={() => setRanging(!ranging)}>
           Send a range again
         </Button>
       </PageHead>
+      <PausedNotices kinds={["receiver"]} />
       <Counts>
         {(summary, figure) => {
-          const { open: opened, failing, disabled, withdrawn } = summary.receivers;
-          const closed = disabled + withdrawn;
+          const { open: opened, failing, disabled, withdrawn, paused } = summary.receivers;
+          const others = [
+            `${opened} open`,
+            paused === 0 ? null : `${paused} paused`,
+            disabled + withdrawn === 0 ? null : `${disabled + withdrawn} closed`,
+          ];
           return (
             <>
               {figure("In progress", summary.deliveries.pending, oldestText(summary))}
@@ -69,7 +75,7 @@ const DeliveryList = () => {
               {figure(
                 "Receivers failing",
                 failing,
-                `${opened} open${closed === 0 ? "" : `, ${closed} closed`}`,
+                others.filter((part) => part !== null).join(", "),
                 "warn",
               )}
             </>
@@ -105,7 +111,7 @@ const DeliveryList = () => {
 
 const columnsOf = (open: (id: string) => void): readonly Column<Delivery>[] => [
   { header: "Enqueued", cell: ({ createdAt }) => <Ago at={createdAt} /> },
-  { header: "State", cell: ({ state }) => <DeliveryBadge of={state} /> },
+  { header: "State", cell: (delivery) => <DeliveryBadge of={delivery} /> },
   {
     header: "Callback",
     cell: ({ id, type }) => (

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { LinesCard } from "../../blocks/lines-card.tsx";
 import { boundedText, ReceiverBadge, useReceivers } from "../../blocks/operator.tsx";
+import { PauseButton } from "../../blocks/pauses.tsx";
 import { ActButton } from "../../controls/confirm.tsx";
 import { Button } from "../../controls/controls.tsx";
 import type { Receiver, Receivers, TestEvent } from "../../data/answers.ts";
@@ -93,6 +94,10 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
         )}
       </div>
       <div className="flex items-start gap-2 sm:justify-end">
+        <PauseButton
+          of={{ kind: "receiver", name: id }}
+          waiting={pending > 0 ? `${boundedText(pending, COUNTED)} are waiting now.` : undefined}
+        />
         <ActButton<TestEvent>
           path={`/operator/receivers/${encodeURIComponent(id)}/test-event`}
           label="Test event"

@@ -5,11 +5,12 @@ import { Answered, Failed } from "../../blocks/answered.tsx";
 import { Card, Empty, Fact, Facts, Notice, PageHead } from "../../blocks/blocks.tsx";
 import { TransactionId } from "../../blocks/columns.tsx";
 import { DeliveryBadge, kindText, RequestBadge } from "../../blocks/operator.tsx";
+import { PausedNotices } from "../../blocks/pauses.tsx";
 import { TimelineItem } from "../../blocks/timeline.tsx";
 import type { Deliveries, TaRequest } from "../../data/answers.ts";
 import { pathWith } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";
-import { keepToken } from "../../data/tokens.ts";
+import { keepToken, keepTokenWith } from "../../data/tokens.ts";
 import { OperatorsOnly } from "../../shell/sign-in.tsx";
 import { CopyButton, LongId } from "../../shown/copied.tsx";
 import { durationBetween } from "../../shown/moment.ts";
@@ -54,7 +55,7 @@ const Missing = ({ id }: { readonly id: string }) => (
 );
 
 const Shown = ({ request }: { readonly request: TaRequest }) => {
-  const { id, kind, asset, status, reason, message, waitsFor } = request;
+  const { id, kind, asset, outcome, reason, message, waitsFor } = request;
   return (
     <>
       <PageHead
@@ -70,9 +71,20 @@ const Shown = ({ request }: { readonly request: TaRequest }) => {
           </span>
         }
       >
-        <RequestBadge of={status} />
+        <RequestBadge of={request} />
       </PageHead>
-      {status === "FAILED" ? (
+      {outcome === null ? <PausedNotices kinds={["asset"]} name={asset} /> : null}
+      {outcome === "already_done" ? (
+        <Notice tone="good" title="Already whitelisted">
+          The wallet was whitelisted before this request: nothing was to do. The caller gets the
+          reason <code>{reason}</code>, which is no failure.
+        </Notice>
+      ) : outcome === "done_undelivered" ? (
+        <Notice tone="warn" title="Done, result not delivered">
+          What was asked is done. Its callback was given up: send it again below, once the receiver
+          answers.
+        </Notice>
+      ) : outcome === "failed" ? (
         <Notice tone="bad" title={reason ?? "Failed"}>
           {message}
         </Notice>
@@ -100,7 +112,7 @@ const Steps = ({ request }: { readonly request: TaRequest }) => (
       <TimelineItem
         // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added at the end
         key={index}
-        state={status === "FAILED" ? "failed" : "done"}
+        state={status === "FAILED" && request.outcome !== "already_done" ? "failed" : "done"}
         title={message}
         aside={<StepTime at={at} before={request.history[index - 1]?.at} />}
       />
@@ -159,7 +171,20 @@ const Result = ({ id, final }: { readonly id: string; readonly final: boolean })
   return (
     <Card
       title="Callback to the caller"
-      actions={delivery === undefined ? null : <DeliveryBadge of={delivery.state} />}
+      actions={
+        delivery === undefined ? null : (
+          <span className="inline-flex flex-wrap items-center gap-2">
+            <DeliveryBadge of={delivery} />
+            <Link
+              to="/deliveries"
+              search={keepTokenWith({ delivery: delivery.id })}
+              className="text-xs text-accent underline"
+            >
+              Show in Deliveries
+            </Link>
+          </span>
+        )
+      }
     >
       {delivery !== undefined ? (
         <DeliveryAttempts id={delivery.id} />

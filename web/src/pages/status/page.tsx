@@ -1,6 +1,8 @@
 /** Whether everything keeps up, live; if not, what is wrong and what to do. */
+import { useSearch } from "@tanstack/react-router";
 import { Answered } from "../../blocks/answered.tsx";
 import { Figure, Figures, Notice, PageHead } from "../../blocks/blocks.tsx";
+import { PausedNotices } from "../../blocks/pauses.tsx";
 import {
   type Health,
   noteText,
@@ -11,10 +13,14 @@ import {
 } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
 import { useService } from "../../data/service.tsx";
+import { useSession } from "../../data/session.ts";
 import { tokenLabel } from "../../data/tokens.ts";
 import { countText, mostOf } from "../../shown/amount.ts";
 import { CopyButton } from "../../shown/copied.tsx";
+import { Gone } from "./gone.tsx";
+import { History } from "./history.tsx";
 import { Evm, IntegrityCard, Queues, SourceCard } from "./parts.tsx";
+import { EndedPauses } from "./pauses.tsx";
 import { Pipelines } from "./pipelines.tsx";
 import { useSamples } from "./rates.ts";
 import { remedyOf } from "./remedies.ts";
@@ -27,6 +33,8 @@ const StatusPage = () => {
   const live = useLive();
   const { lost } = useService();
   const samples = useSamples(live);
+  const { kind } = useSession();
+  const { pipeline } = useSearch({ from: "/status" });
   const data = health.data && withNewer(health.data, live.pipelines);
   return (
     <>
@@ -40,12 +48,15 @@ const StatusPage = () => {
               : "Connecting to the live updates"
         }
       />
+      <Gone />
+      {kind === "operator" ? <PausedNotices kinds={["pipeline", "asset", "receiver"]} /> : null}
       <Answered of={{ ...health, data }} what="The status" lines={8} card>
         {(now) => (
           <div className="space-y-4">
             <Verdict health={now} />
             <Summary health={now} />
             <Pipelines health={now} samples={samples} />
+            <History pipeline={pipeline} />
             <Replays />
             <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
               <SourceCard health={now} />
@@ -53,6 +64,7 @@ const StatusPage = () => {
               <Queues health={now} />
               <Evm health={now} />
             </div>
+            <EndedPauses />
           </div>
         )}
       </Answered>
@@ -60,9 +72,16 @@ const StatusPage = () => {
   );
 };
 
+const OF_PAUSES = / paused by an operator$/;
+
 /** Every problem with what to do. */
 const Verdict = ({ health }: { readonly health: Health }) => {
-  const { reader, notes = [] } = health;
+  const { reader } = health;
+  const isOperator = useSession().kind === "operator";
+  // Operators see each pause with its reason, and a button.
+  const notes = (health.notes ?? []).filter(
+    ({ reason }) => !(isOperator && OF_PAUSES.test(reason)),
+  );
   const parts = stalledParts(health);
   const held = quarantinesOf(health);
   const doubts = reader.state === "unknown" ? [reader.reason] : [];

@@ -2,10 +2,12 @@
 import type { ReactNode } from "react";
 import { bulkLines } from "../../../../src/values/bulk-progress.ts";
 import { Badge, Card, type Tone } from "../../blocks/blocks.tsx";
+import { PauseButton } from "../../blocks/pauses.tsx";
 import { ask, graph } from "../../data/ask.ts";
 import type { Health } from "../../data/health.ts";
 import { again, NOW, useRead } from "../../data/queries.ts";
 import { useService } from "../../data/service.tsx";
+import { useSession } from "../../data/session.ts";
 import { countText } from "../../shown/amount.ts";
 import { spanText } from "../../shown/moment.ts";
 import { rateOver, secondsLeft, useMoved } from "./rates.ts";
@@ -160,20 +162,35 @@ export const Queues = ({ health: { details = {} } }: { readonly health: Health }
 
 export const Evm = ({ health: { details } }: { readonly health: Health }) => {
   const chains = details?.evm?.chains ?? [];
+  const isOperator = useSession().kind === "operator";
   return (
     <Part
       title="EVM chains"
-      lines={chains.map(({ chainId, network, nextBlock, headBlock, state, warnings }) => [
-        `${network} (${chainId})`,
-        <>
-          block {numberText(nextBlock)} of {numberText(headBlock)} <StateBadge state={state} />
-          {warnings.map((warning) => (
-            <span key={warning} className="block text-xs text-warn">
-              {warning}
-            </span>
-          ))}
-        </>,
-      ])}
+      lines={[
+        ...chains.map(
+          ({ chainId, network, nextBlock, headBlock, state, warnings }) =>
+            [
+              `${network} (${chainId})`,
+              <>
+                block {numberText(nextBlock)} of {numberText(headBlock)}{" "}
+                <StateBadge state={state} />
+                {warnings.map((warning) => (
+                  <span key={warning} className="block text-xs text-warn">
+                    {warning}
+                  </span>
+                ))}
+              </>,
+            ] as const,
+        ),
+        ...(isOperator
+          ? [
+              [
+                "Transfer events",
+                <PauseButton key="pause" of={{ kind: "pipeline", name: "transfer_events" }} />,
+              ] as const,
+            ]
+          : []),
+      ]}
     >
       {chains.length === 0 ? (
         <p className="text-sm text-muted">None. Tokens on EVM chains are set in the assets file.</p>

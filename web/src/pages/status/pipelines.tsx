@@ -2,9 +2,11 @@
 import { useMemo } from "react";
 import { Badge, Card } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
+import { PauseButton, PausedBadge } from "../../blocks/pauses.tsx";
 import type { Health } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
 import { useService } from "../../data/service.tsx";
+import { useSession } from "../../data/session.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { spanText } from "../../shown/moment.ts";
@@ -20,6 +22,7 @@ export const Pipelines = ({
 }) => {
   const live = useLive();
   const { old } = useService();
+  const { kind } = useSession();
   const rows = useMemo(
     () =>
       health.pipelines.map((part) => {
@@ -48,10 +51,14 @@ export const Pipelines = ({
         columns={[
           {
             header: "Pipeline",
-            cell: ({ pipeline, state }) => (
+            cell: ({ pipeline, state, pausedSince }) => (
               <span className="inline-flex items-center gap-2">
                 <span className="font-mono text-[0.92em]">{pipeline}</span>
-                <StateBadge state={state} />
+                {pausedSince === undefined ? (
+                  <StateBadge state={state} />
+                ) : (
+                  <PausedBadge since={pausedSince} />
+                )}
               </span>
             ),
           },
@@ -101,6 +108,17 @@ export const Pipelines = ({
                 digest && <LongId text={digest} what="digest" />
               ),
           },
+          ...(kind === "operator"
+            ? [
+                {
+                  header: "Pause",
+                  wideOnly: true,
+                  cell: ({ pipeline }: { readonly pipeline: string }) => (
+                    <PauseButton of={{ kind: "pipeline", name: pipeline }} />
+                  ),
+                },
+              ]
+            : []),
         ]}
       />
     </Card>
