@@ -100,14 +100,22 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     async (width) => {
       await using watched = await open("/check", width);
       const { page, complaints } = watched;
+      const found: string[] = [];
       for (const [index, path] of paths.entries()) {
         await page.goto(demo.url + path);
-        await page.locator("#menu").getByText("operator key").first().waitFor({ state: "attached" });
+        await page
+          .locator("#menu")
+          .getByText("operator key")
+          .first()
+          .waitFor({ state: "attached" });
         await settled(page);
         await page.waitForLoadState("networkidle", { timeout: 3_000 }).catch(() => undefined);
-        expect(await shiftedTooFar(page, path)).toEqual([]);
-        expect(await faultsOf(page, `${index}-${width}`), path).toEqual([]);
+        found.push(...(await shiftedTooFar(page, path)));
+        found.push(
+          ...(await faultsOf(page, `${index}-${width}`)).map((fault) => `${path}: ${fault}`),
+        );
       }
+      expect(found).toEqual([]);
       expect(complaints).toEqual([]);
     },
   );
@@ -132,7 +140,9 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const { page } = watched;
     await settled(page);
     await demo.stop();
-    await page.getByRole("heading", { name: /has not answered for \d+ s$/ }).waitFor({ timeout: 60_000 });
+    await page
+      .getByRole("heading", { name: /has not answered for \d+ s$/ })
+      .waitFor({ timeout: 60_000 });
     await page.getByText("First request without an answer", { exact: false }).waitFor();
     for (const command of ["holderbook status", "holderbook doctor"]) {
       await page.getByRole("listitem").getByText(command, { exact: true }).first().waitFor();
@@ -143,6 +153,8 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
       expect(await faultsOf(page, `away-${width}`)).toEqual([]);
     }
     await demo.restart();
-    await page.getByRole("heading", { name: /has not answered/ }).waitFor({ state: "detached", timeout: 120_000 });
+    await page
+      .getByRole("heading", { name: /has not answered/ })
+      .waitFor({ state: "detached", timeout: 120_000 });
   }, 300_000);
 });

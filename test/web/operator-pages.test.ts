@@ -2,13 +2,13 @@ import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { parseExactly } from "../../client/exact-json.ts";
 import { AnswerFormError, AskError, askPath, pathWith } from "../../web/src/data/ask.ts";
+import { jsonText } from "../../web/src/pages/deliveries/json-text.ts";
 import {
   type Range,
   type RangePage,
   rangeOf,
   sendRange,
 } from "../../web/src/pages/deliveries/range.ts";
-import { jsonText } from "../../web/src/pages/deliveries/json-text.ts";
 import { withGaps } from "../../web/src/pages/status/gaps.ts";
 import { keyAdvice, refusalText } from "../../web/src/shell/key-advice.ts";
 

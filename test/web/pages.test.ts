@@ -228,13 +228,14 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
       () => browser,
     ));
 
-  describe("while parts of it fail", () =>
+  describe("what operators do", () =>
     deskJourneys(
-    () => demo,
-    () => browser,
-  );
+      () => demo,
+      () => browser,
+    ));
 
-  whilePartsFail(
+  describe("while parts of it fail", () =>
+    whilePartsFail(
       () => demo,
       () => browser,
     ));

@@ -53,7 +53,9 @@ export const TimelineItem = ({
       <div className="items-start justify-between gap-x-4 text-sm sm:flex">
         <div className={`min-w-0 break-words ${state === "later" ? "text-muted" : "font-medium"}`}>
           <span className="sr-only">{WORDS[state]} </span>
-          <span className="inline-block first-letter:uppercase">{title}</span>
+          <span className="inline-block max-w-full wrap-anywhere first-letter:uppercase">
+            {title}
+          </span>
         </div>
         {aside === undefined ? null : <div className="shrink-0 text-xs/5 text-muted">{aside}</div>}
       </div>

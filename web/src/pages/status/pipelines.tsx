@@ -62,6 +62,17 @@ export const Pipelines = ({
               </span>
             ),
           },
+          ...(kind === "operator"
+            ? [
+                {
+                  header: "Pause",
+                  wideOnly: true,
+                  cell: ({ pipeline }: { readonly pipeline: string }) => (
+                    <PauseButton of={{ kind: "pipeline", name: pipeline }} />
+                  ),
+                },
+              ]
+            : []),
           {
             header: "Checkpoint",
             align: "right",
@@ -70,6 +81,7 @@ export const Pipelines = ({
           {
             header: "Behind",
             align: "right",
+            wideOnly: "slightly",
             cell: ({ lagCheckpoints: lag }) => lag && countText(lag),
           },
           {
@@ -84,6 +96,7 @@ export const Pipelines = ({
           {
             header: "Per second",
             align: "right",
+            wideOnly: true,
             cell: ({ rate, samples: own }) => (
               <span className="inline-flex items-center justify-end gap-2">
                 <Sparkline samples={own} />
@@ -108,17 +121,6 @@ export const Pipelines = ({
                 digest && <LongId text={digest} what="digest" />
               ),
           },
-          ...(kind === "operator"
-            ? [
-                {
-                  header: "Pause",
-                  wideOnly: true,
-                  cell: ({ pipeline }: { readonly pipeline: string }) => (
-                    <PauseButton of={{ kind: "pipeline", name: pipeline }} />
-                  ),
-                },
-              ]
-            : []),
         ]}
       />
     </Card>
