@@ -90,6 +90,7 @@ export const deskJourneys = (demo: () => Demo, browser: () => Browser): void => 
     await form.getByRole("button", { name: "Find" }).click();
     await expect.poll(() => rows.count()).toBe(1);
     await form.getByRole("button", { name: "Clear" }).click();
+    await expect.poll(() => rows.count()).toBeGreaterThan(1);
     await form.getByLabel("Investor").fill(id);
     await page.keyboard.press("Enter");
     await page.waitForURL(/investor=inv-/);
@@ -117,11 +118,11 @@ export const deskJourneys = (demo: () => Demo, browser: () => Browser): void => 
     const { requestId } = await agent.kyc(bodyOf({ id: "inv-amber" }));
     await using watched = await open("/deliveries");
     const { page, complaints } = watched;
-    const row = page.locator("li").filter({ hasText: `:${receiver.port}/` });
+    const row = page.locator("li").filter({ hasText: `127.0.0.1:${receiver.port}` });
     await row.getByText("Failing", { exact: true }).waitFor(LATE);
     await row.getByRole("button", { name: /^Pause: Callbacks to ta:demo-a:/ }).click();
     const asked = page.getByRole("alertdialog");
-    await asked.getByText("1 is waiting now.").waitFor();
+    await asked.getByText("1 callback is waiting now.").waitFor();
     await asked.getByRole("button", { name: "Pause", exact: true }).click();
     await row.getByText("Paused", { exact: true }).waitFor();
 
@@ -140,7 +141,8 @@ export const deskJourneys = (demo: () => Demo, browser: () => Browser): void => 
     await page.goto(`${demo().url}/requests/${requestId}`);
     await asOperator(page, demo());
     await page.getByRole("link", { name: "Show in Deliveries" }).click();
-    await panel.getByText("Delivered", { exact: true }).first().waitFor();
+    await panel.getByText("HTTP 204").waitFor();
+    expect(await panel.getByText("never", { exact: true }).count()).toBe(0);
     await panel.getByRole("link", { name: "Its request" }).click();
     await page.waitForURL(new RegExp(`/requests/${requestId}`));
     expect(complaints).toEqual([]);

@@ -12,7 +12,6 @@ import { whilePartsFail } from "./away.ts";
 import { chromiumHere, openBrowser, PHONE, watch } from "./browser.ts";
 import { chartJourneys } from "./chart-journeys.ts";
 import { type Demo, startDemo } from "./demo.ts";
-import { deskJourneys } from "./desk-journeys.ts";
 import { frameJourneys } from "./frame.ts";
 import { journeys } from "./journeys.ts";
 import { searchJourneys } from "./search-journeys.ts";
@@ -224,12 +223,6 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
   describe("what people do with its charts", () =>
     chartJourneys(
-      () => demo,
-      () => browser,
-    ));
-
-  describe("what operators do", () =>
-    deskJourneys(
       () => demo,
       () => browser,
     ));

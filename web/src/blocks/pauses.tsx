@@ -4,6 +4,7 @@ import { Confirm } from "../controls/confirm.tsx";
 import { Button, TextField } from "../controls/controls.tsx";
 import type { Pause } from "../data/answers.ts";
 import { type Pausable, pauseOf, usePauses, useSetPause } from "../data/pauses.ts";
+import { useService } from "../data/service.tsx";
 import { useSession } from "../data/session.ts";
 import { Moment } from "../shown/shown.tsx";
 import { AsOf, Loading } from "./answered.tsx";
@@ -55,6 +56,7 @@ export const PauseButton = ({
   readonly waiting?: string | undefined;
 }) => {
   const isOperator = useSession().kind === "operator";
+  const { lost } = useService();
   const pauses = usePauses().data;
   const [asking, setAsking] = useState(false);
   const [reason, setReason] = useState("");
@@ -71,7 +73,8 @@ export const PauseButton = ({
   return (
     <>
       <Button
-        disabled={pauses === undefined}
+        disabled={pauses === undefined || lost}
+        title={lost ? "The service does not answer" : undefined}
         aria-label={`${verb}: ${subject}`}
         onClick={() => setAsking(true)}
       >
@@ -143,6 +146,8 @@ export const PausedNotices = ({
 }) => {
   const pauses = usePauses();
   const { data, error, isLoading } = pauses;
+  const { lost } = useService();
+  if (lost && data === undefined) return null;
   if (isLoading) return <Loading lines={1} />;
   if (data === undefined) {
     return error === null ? null : (

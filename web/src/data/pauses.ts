@@ -9,7 +9,7 @@ import { useSession } from "./session.ts";
 export type Pausable = Pick<Pause, "kind" | "name">;
 
 /** Changes of others are seen as soon as the register changes, and at the latest after so many milliseconds. */
-const EVERY_MS = 60_000;
+const EVERY_MS = 120_000;
 
 /** Asked for with operator keys only. */
 export const usePauses = () => {

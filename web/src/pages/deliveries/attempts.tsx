@@ -124,7 +124,7 @@ const Attempts = ({ delivery }: { readonly delivery: Delivery }) => {
         <Fact name="Enqueued">
           <Moment at={delivery.createdAt} />
         </Fact>
-        <Fact name="Delivered">
+        <Fact name="First success">
           {delivery.deliveredAt === null ? (
             <span className="text-muted">never</span>
           ) : (

@@ -96,7 +96,13 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
       <div className="flex items-start gap-2 sm:justify-end">
         <PauseButton
           of={{ kind: "receiver", name: id }}
-          waiting={pending > 0 ? `${boundedText(pending, COUNTED)} are waiting now.` : undefined}
+          waiting={
+            pending === 0
+              ? undefined
+              : pending === 1
+                ? "1 callback is waiting now."
+                : `${boundedText(pending, COUNTED)} callbacks are waiting now.`
+          }
         />
         <ActButton<TestEvent>
           path={`/operator/receivers/${encodeURIComponent(id)}/test-event`}

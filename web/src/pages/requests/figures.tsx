@@ -15,8 +15,8 @@ const DAYS = ["7", "30", "92"] as const;
 
 const USUAL = "30";
 
-/** The counts of today change with each request that ends, which the counts above show at once. */
-const EVERY_MS = 60_000;
+/** What ends today is in the counts above the list at once. */
+const EVERY_MS = 300_000;
 
 type Day = RequestFigures["days"][number];
 

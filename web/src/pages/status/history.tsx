@@ -7,6 +7,7 @@ import { type Line, OverTime } from "../../charts/over-time.tsx";
 import { Choose } from "../../controls/controls.tsx";
 import type { StatusHistory } from "../../data/answers.ts";
 import { usePath } from "../../data/queries.ts";
+import { useService } from "../../data/service.tsx";
 import { useChangeAddress } from "../../data/tokens.ts";
 import { type Point, withGaps } from "./gaps.ts";
 
@@ -18,16 +19,16 @@ const slowest = ({ lagSeconds }: Point): number | undefined => {
   return lags.length === 0 ? undefined : Math.max(...lags);
 };
 
-export const History = ({ pipeline }: { readonly pipeline: string | undefined }) => (
-  <Answered
-    of={usePath<StatusHistory>("/status-history", { everyMs: EVERY_MS })}
-    what="The last 24 hours"
-    lines={8}
-    card
-  >
-    {({ points }) => <Charts points={points} pipeline={pipeline} />}
-  </Answered>
-);
+export const History = ({ pipeline }: { readonly pipeline: string | undefined }) => {
+  const { lost } = useService();
+  const history = usePath<StatusHistory>("/status-history", { everyMs: EVERY_MS });
+  if (lost && history.data === undefined) return null;
+  return (
+    <Answered of={history} what="The last 24 hours" lines={8} card>
+      {({ points }) => <Charts points={points} pipeline={pipeline} />}
+    </Answered>
+  );
+};
 
 const Charts = ({
   points,

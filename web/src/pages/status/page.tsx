@@ -26,7 +26,8 @@ import { useSamples } from "./rates.ts";
 import { remedyOf } from "./remedies.ts";
 import { Replays } from "./replays.tsx";
 
-const REFRESH_MS = 10_000;
+/** The stream moves the checkpoints; the rest is refreshed so often. */
+const REFRESH_MS = 15_000;
 
 const StatusPage = () => {
   const health = useHealth(REFRESH_MS);
@@ -50,24 +51,26 @@ const StatusPage = () => {
       />
       <Gone />
       {kind === "operator" ? <PausedNotices kinds={["pipeline", "asset", "receiver"]} /> : null}
-      <Answered of={{ ...health, data }} what="The status" lines={8} card>
-        {(now) => (
-          <div className="space-y-4">
-            <Verdict health={now} />
-            <Summary health={now} />
-            <Pipelines health={now} samples={samples} />
-            <History pipeline={pipeline} />
-            <Replays />
-            <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
-              <SourceCard health={now} />
-              <IntegrityCard health={now} />
-              <Queues health={now} />
-              <Evm health={now} />
+      {lost && data === undefined ? null : (
+        <Answered of={{ ...health, data }} what="The status" lines={8} card>
+          {(now) => (
+            <div className="space-y-4">
+              <Verdict health={now} />
+              <Summary health={now} />
+              <Pipelines health={now} samples={samples} />
+              <History pipeline={pipeline} />
+              <Replays />
+              <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
+                <SourceCard health={now} />
+                <IntegrityCard health={now} />
+                <Queues health={now} />
+                <Evm health={now} />
+              </div>
+              <EndedPauses />
             </div>
-            <EndedPauses />
-          </div>
-        )}
-      </Answered>
+          )}
+        </Answered>
+      )}
     </>
   );
 };

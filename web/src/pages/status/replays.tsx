@@ -39,7 +39,8 @@ export const Replays = () => {
     refetchInterval: ({ state }) =>
       again(state.data?.replays?.some(isUnderWay) ? REFRESH_MS : IDLE_MS)({ state }),
   });
-  if (replays.error === null && !replays.data?.replays?.length) return null;
+  if (replays.data === undefined ? replays.error === null : !replays.data.replays?.length)
+    return null;
   return (
     <LinesCard
       title="Replays"
