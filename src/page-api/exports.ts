@@ -16,6 +16,7 @@ import { SequenceBusyError, SequenceLostError } from "../audit/sequence/sequence
 import { RowsReplacedError, SupplyMismatchError } from "../audit/sequence/table-roots.ts";
 import type { Database } from "../database/connect.ts";
 import type { Readers } from "../database/readers.ts";
+import { printPdf } from "../evidence/document/print-pdf.ts";
 import {
   capTableFile,
   DecimalsUnknownError,
@@ -183,8 +184,8 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       const folder = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
       atEnd(() => removeFolder(folder));
       const path = join(folder, "printed.pdf");
-      const { writePdf } = await import("../evidence/document/pdf.ts");
-      await writePdf(path, [paper], { title, header, madeMs: mark.timestampMs });
+      const furniture = { title, header, madeMs: mark.timestampMs };
+      await printPdf({ path, papers: [paper], furniture }, signal);
       return { contentType: PDF_TYPE, body: createReadStream(path, { signal }) };
     } finally {
       slot.left();
