@@ -26,6 +26,8 @@ type DeliveryFilter = {
   /** Key of an endpoint. */
   readonly endpoint?: string | undefined;
   readonly id?: string | undefined;
+  /** Only messages of these ids. */
+  readonly ids?: readonly string[] | undefined;
   /** Inclusive, by time of enqueueing. */
   readonly since?: Date | undefined;
 };
@@ -48,6 +50,26 @@ export const deliveryOverviews = async (
     where ${filtered(sql, page)}
       ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
     order by m.created_at desc, m.sequence desc limit ${limit}`;
+};
+
+/** Enough of an id to find few: its kind and four digits. */
+const ID_BEGINNING = /^(te_|ta-|test-)[0-9a-f-]{4,36}$/;
+
+/**
+ * The first `limit` message ids by their order with this beginning, such as `te_4f1c`; none for a text that begins no id.
+ */
+export const deliveryIdsFrom = async (
+  { sql }: { readonly sql: Sql },
+  beginning: string,
+  limit: number,
+): Promise<readonly string[]> => {
+  if (!ID_BEGINNING.test(beginning)) return [];
+  // Whatever the collation, "z" follows every digit of an id.
+  const rows = await sql<{ id: string }[]>`
+    select id from callback_messages
+    where id >= ${beginning} and id < ${`${beginning}z`} and starts_with(id, ${beginning})
+    order by id limit ${limit}`;
+  return rows.map(({ id }) => id);
 };
 
 type DeliveryDetail = DeliveryOverview &
@@ -211,7 +233,7 @@ export const deliveryCounts = async (
   return row ?? { pending: 0, oldestPendingAt: null, failed: 0, disabled: 0 };
 };
 
-const filtered = (sql: Sql, { status, endpoint, id, since }: DeliveryFilter) => {
+const filtered = (sql: Sql, { status, endpoint, id, ids, since }: DeliveryFilter) => {
   const stored = status === "withdrawn" ? "pending" : status;
   return sql`true
     ${stored === undefined ? sql`` : sql`and m.status = ${stored}`}
@@ -220,5 +242,6 @@ const filtered = (sql: Sql, { status, endpoint, id, since }: DeliveryFilter) => 
     ${status === "pending" ? sql`and e.withdrawn_at is null` : sql``}
     ${endpoint === undefined ? sql`` : sql`and m.endpoint = ${endpoint}`}
     ${id === undefined ? sql`` : sql`and m.id = ${id}`}
+    ${ids === undefined ? sql`` : sql`and m.id = any(${texts(ids)}::text[])`}
     ${since === undefined ? sql`` : sql`and m.created_at >= ${since.toISOString()}::timestamptz`}`;
 };

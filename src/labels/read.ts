@@ -174,3 +174,22 @@ export const rowLabels = async (
   const found = await labelsOf(on, keys, subjects);
   return subjects.map((subject) => found.get(subjectName(subject))?.text ?? "");
 };
+
+/** A key of sealed texts that is not among a process's keys, with the number of texts. */
+export type LostLabelKey = { readonly keyId: string; readonly labels: number };
+
+/** Opens one text of each key; reads all labels, so it is for checks alone. */
+export const lostLabelKeys = async (
+  { sql }: { readonly sql: Sql },
+  keys: LabelKeys,
+): Promise<readonly LostLabelKey[]> => {
+  const found = await sql<{ id: bigint; keyId: string; sealed: Uint8Array; labels: number }[]>`
+    select distinct on (key_id) id, key_id as "keyId", sealed,
+           (count(*) over (partition by key_id))::int4 as labels
+    from labels where sealed is not null and key_id is not null order by key_id, id`;
+  if (found.length === 0) return [];
+  const ring = await keys();
+  return found.flatMap(({ labels, ...text }) =>
+    openText(ring, text) === null ? [{ keyId: text.keyId, labels }] : [],
+  );
+};

@@ -1,6 +1,6 @@
 /** `GET /operator/search`: requests and deliveries by what a person may paste, each by an index. */
 import { z } from "zod";
-import { deliveryOverviews } from "../callbacks/overview.ts";
+import { deliveryIdsFrom, deliveryOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
 import type { Key } from "../http/keys.ts";
 import { limitParameter } from "../http/parameters.ts";
@@ -8,6 +8,7 @@ import { json, type Route, route, type Who } from "../http/route.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
 import { walletForms } from "../ta/requests/find-requests.ts";
 import { requestOverviews } from "../ta/requests/overview.ts";
+import { callbackIdsOfRecord } from "../transfers/callbacks.ts";
 import { operatorSearchAnswer } from "./answers.ts";
 import { nameParameter } from "./cursor.ts";
 import { deliveryIdOf, deliveryItemOf } from "./deliveries.ts";
@@ -19,7 +20,7 @@ const searchQuery = z.strictObject({
     .refine((text) => text !== "", "must not be empty")
     .meta({
       description:
-        "A request's id, a wallet, an investor's id (`investor.id` of the caller), or a delivery's id (`webhook-id`): whole.",
+        "A request's id, a wallet, an investor's id (`investor.id` of the caller), a delivery's id (`webhook-id`), or the id of a transfer event: whole. Of a delivery's id the beginning will do, from four digits on: `te_4f1c`.",
     }),
   limit: limitParameter({ most: 50, usual: 10 }).meta({
     description: "Most requests and most deliveries, 1 to 50.",
@@ -41,12 +42,15 @@ export const searchRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
       const id = z.uuid().safeParse(text).data?.toLowerCase();
       const wallets = walletForms(text);
       const message = deliveryIdOf(id === undefined ? text : resultMessageId(id));
-      const [byId, byWallet, byInvestor, deliveries] = await Promise.all([
+      const [byId, byWallet, byInvestor, begun, ofRecord] = await Promise.all([
         id === undefined ? [] : requestOverviews(db, { id, limit: 1 }),
         wallets.length === 0 ? [] : requestOverviews(db, { wallets, limit }),
         requestOverviews(db, { investorId: text, limit }),
-        message === undefined ? [] : deliveryOverviews(db, { id: message, limit: 1 }),
+        deliveryIdsFrom(db, text, limit),
+        /^\d{1,18}$/.test(text) ? callbackIdsOfRecord(db, BigInt(text)) : [],
       ]);
+      const ids = [...(message === undefined ? [] : [message]), ...begun, ...ofRecord];
+      const deliveries = await deliveryOverviews(db, { ids, limit });
       const found = new Map(
         [...byId, ...byWallet, ...byInvestor].map((request) => [request.id, request]),
       );

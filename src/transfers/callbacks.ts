@@ -1,7 +1,7 @@
 /** Enqueues one callback per final record, in chain order for each token. */
 import { createHash } from "node:crypto";
 import { type Callback, enqueueCallbacks } from "../callbacks/enqueue.ts";
-import type { Tx } from "../database/connect.ts";
+import type { Db, Tx } from "../database/connect.ts";
 import { recordValue, tokenKey } from "./record-json.ts";
 import {
   AT,
@@ -61,20 +61,42 @@ const enqueueEvents = async (
   );
 };
 
+/** Ids of the callbacks of a record; one for each project that has a record of this id. */
+export const callbackIdsOfRecord = async (
+  db: Pick<Db, "sql">,
+  id: bigint,
+): Promise<readonly string[]> => {
+  const projects = await db.sql<{ project: string }[]>`
+    select distinct project from transfer_event_progress`;
+  const found = await Promise.all(
+    projects.map(async ({ project }) =>
+      (await transferEventsOfIds(db, { project }, [id])).map((event) => messageId(project, event)),
+    ),
+  );
+  return found.flat();
+};
+
+/**
+ * From the position on the chain: a record moved by a reorganisation is another message; one derived
+ * again with other settings is not, whatever its id.
+ */
+const messageId = (project: string, event: TransferEvent): string => {
+  const text = (column: number) => textAt(event, column).toString();
+  const { chainId } = tokenKey(event);
+  const cause = `${project} ${chainId} ${text(AT.block)} ${text(AT.txHash)} ${text(AT.logIndex)}`;
+  return `te_${createHash("sha256").update(cause).digest("hex").slice(0, 40)}`;
+};
+
 /** The same id whenever it is made. */
 const callbackOf = ({ project, book }: TransferScope, event: TransferEvent): Callback => {
-  const text = (column: number) => textAt(event, column).toString();
-  const id = text(AT.id);
+  const id = textAt(event, AT.id).toString();
   const key = tokenKey(event);
   const token = book.of(key);
   if (token === null) throw new Error(`record ${id} of ${key.token} has no token`);
-  // From the position on the chain: a record moved by a reorganisation is another message; one
-  // derived again with other settings is not, whatever its id.
-  const cause = `${project} ${key.chainId} ${text(AT.block)} ${text(AT.txHash)} ${text(AT.logIndex)}`;
   return {
     endpoint: callbackEndpoint(project),
     lane: `${key.chainId}:${key.token}`,
-    id: `te_${createHash("sha256").update(cause).digest("hex").slice(0, 40)}`,
+    id: messageId(project, event),
     type: "transfer_event",
     reference: id,
     body: recordValue(event, token),

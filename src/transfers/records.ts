@@ -134,7 +134,7 @@ export const transferEventsOfBlocks = async (
 /** By id. */
 export const transferEventsOfIds = async (
   { sql }: Pick<Db, "sql">,
-  { project }: Scope,
+  { project }: Pick<Scope, "project">,
   ids: readonly bigint[],
 ): Promise<readonly TransferEvent[]> =>
   await sql`

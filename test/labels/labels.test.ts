@@ -7,6 +7,7 @@ import {
   labelHistory,
   labelsOf,
   listLabels,
+  lostLabelKeys,
   subjectName,
 } from "../../src/labels/read.ts";
 import { eraseLabelsSealedWith, hasSealedLabels, resealLabels } from "../../src/labels/reseal.ts";
@@ -150,4 +151,24 @@ test("labels sealed with a lost key can be erased", async () => {
   expect(await eraseLabelsSealedWith(database.sql, "lost", "jo")).toBe(1);
   expect(await labelOf(holder("21", ""))).toBeUndefined();
   expect(await hasSealedLabels(database.sql)).toBe(true);
+});
+
+test("a key of sealed texts that a process lacks is named with how many it seals", async () => {
+  await using own = await freshDatabase();
+  expect(await lostLabelKeys(own, async () => undefined)).toEqual([]);
+  const [former, renewed] = ["former", "renewed"].map((id) => ({ id, key: randomBytes(32) }));
+  if (former === undefined || renewed === undefined) throw new Error("two keys");
+  const under = (key: typeof former, subject: string) =>
+    setLabels(own, ringOf([key]), [holder(subject, "Jane Doe", true)], "jo");
+  await under(former, "1");
+  await under(former, "2");
+  await under(renewed, "3");
+  await setLabels(own, undefined, [holder("4", "Joe")], "jo");
+  const lost = (...known: readonly (typeof former)[]) =>
+    lostLabelKeys(own, async () => ringOf([...known]));
+  expect(await lost(renewed, former)).toEqual([]);
+  expect(await lost(renewed)).toEqual([{ keyId: "former", labels: 2 }]);
+  // Another key of the same name.
+  const other = { id: "renewed", key: randomBytes(32) };
+  expect(await lost(former, other)).toEqual([{ keyId: "renewed", labels: 1 }]);
 });

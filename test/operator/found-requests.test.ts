@@ -1,11 +1,14 @@
 /** Requests found by wallet, investor and id, and counted by day. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { changeEndpoints, registerEndpoint } from "../../src/callbacks/endpoints.ts";
+import { enqueueCallbacks } from "../../src/callbacks/enqueue.ts";
 import {
   operatorFiguresAnswer,
   operatorRequestsAnswer,
   operatorSearchAnswer,
 } from "../../src/operator/answers.ts";
 import { requestFiguresByDay, requestOverviews } from "../../src/ta/requests/overview.ts";
+import { callbackOf, ENDPOINT, LOCAL } from "../callbacks/sender.ts";
 import { startApi } from "../ta/api.ts";
 import { fillRequests, rowsRead, walletOf } from "../ta/many-requests.ts";
 import { setStatus } from "../ta/old-requests.ts";
@@ -87,6 +90,28 @@ test("a search finds requests by what is pasted, names nobody, and logs no text"
   expect(await search("inv")).toEqual({ requests: [], deliveries: [] });
   expect((await api.get("/operator/search?text=%20")).status).toBe(400);
   expect(api.log.join("")).not.toMatch(/inv-berta/);
+});
+
+test("a search finds a delivery by the beginning of its id, in the order of ids, and no others", async () => {
+  await changeEndpoints(ta.database, (tx) =>
+    registerEndpoint(tx, LOCAL, { key: ENDPOINT, url: "http://127.0.0.1:9/" }),
+  );
+  const ids = ["te_4f1c0a", "te_4f1c9", "te_4f1d", "test-4f1c", "te_4f1", "te_5"];
+  await ta.database.transaction((tx) =>
+    enqueueCallbacks(
+      tx,
+      ids.map((id) => callbackOf({ id })),
+    ),
+  );
+  const search = async (text: string) => {
+    const { json } = await api.get(`/operator/search?text=${encodeURIComponent(text)}`);
+    return operatorSearchAnswer.parse(json).deliveries.map(({ id }) => id);
+  };
+  expect((await search("te_4f1c")).toSorted()).toEqual(["te_4f1c0a", "te_4f1c9"]);
+  expect(await search("test-4f1c")).toEqual(["test-4f1c"]);
+  expect(await search("te_5")).toEqual(["te_5"]);
+  expect(await search("te_%25")).toEqual([]);
+  expect(await search("1772366400000002")).toEqual([]);
 });
 
 test("found requests are paged, each once", async () => {

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseExactly } from "../../client/exact-json.ts";
 import { verifyCallback } from "../../client/index.ts";
 import { listDeliveries } from "../../src/callbacks/deliveries.ts";
+import { deliveryIdsFrom } from "../../src/callbacks/overview.ts";
 import { pruneCallbacks } from "../../src/callbacks/pruning.ts";
-import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
+import { callbackEndpoint, callbackIdsOfRecord } from "../../src/transfers/callbacks.ts";
 import { readProgress, remakeTransferEvents } from "../../src/transfers/progress.ts";
 import { closeOutbox } from "../callbacks/damage.ts";
 import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
@@ -62,6 +63,11 @@ test("a callback is the list's record, signed, and sent once its block is final"
 
   const bodies = receiver.received.map(({ body }) => parseExactly(body));
   expect(bodies).toEqual([minted, paid]);
+  // A delivery is found by its record, and by the beginning of its id.
+  const [id = ""] = await callbackIdsOfRecord(database, BigInt(paid?.id ?? 0));
+  expect(receiver.received[1]?.headers).toMatchObject({ "webhook-id": id });
+  expect(await deliveryIdsFrom(database, id.slice(0, 9), 5)).toEqual([id]);
+  expect(await deliveryIdsFrom(database, "te_", 5)).toEqual([]);
   const { publicKey } = await delivery.signingKeys.publicKeys();
   for (const { headers, body } of receiver.received) {
     verifyCallback({ headers, body, publicKeys: publicKey });

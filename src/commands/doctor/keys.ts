@@ -4,8 +4,10 @@ import { SignerAnswerError, SignerAwayError } from "../../audit/sequence/outside
 import { openableKeys } from "../../callbacks/signing-keys.ts";
 import type { Database } from "../../database/connect.ts";
 import { KEY_KINDS, type ListedKey, listKeys } from "../../http/keys.ts";
+import { lostLabelKeys } from "../../labels/read.ts";
 import {
   configuredKey,
+  configuredLabelKeys,
   configuredMasterKey,
   configuredVault,
 } from "../../service/configured-keys.ts";
@@ -56,6 +58,7 @@ export const checkKeys = async (
         : `the master key opens the deployment's key ${keyId}`;
     }),
     await attempt(() => investorsKeys(database, config)),
+    ...(await labelKeys(database, config)),
     ...(await callersKeys(database, assets)),
   ];
 };
@@ -68,6 +71,25 @@ const investorsKeys = async (
   if (held.length === 0) return "no investors' data are stored";
   await (await configuredVault(config, { write: database }, { existing: true })).checkKeys();
   return "the keys open investors' data";
+};
+
+/** Labels stay readable by number: processes without the key answer null. */
+const labelKeys = async (
+  database: Database,
+  config: Pick<Config, "dataDir" | "ta">,
+): Promise<readonly Finding[]> => {
+  try {
+    const lost = await lostLabelKeys(database, configuredLabelKeys(config));
+    return lost.map(({ keyId, labels }) =>
+      warn(
+        `the key ${keyId} of ${labels} sealed label texts is not here, so they are shown as null`,
+        "add it to PII_KEYS, or give this process the DATA_DIR that has it; if it is lost for good, give those labels again (`holderbook labels import`)",
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [fail(error.message, "correct PII_KEYS")];
+  }
 };
 
 const callersKeys = async (
