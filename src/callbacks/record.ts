@@ -93,3 +93,10 @@ export const recordGivenUp = (
       await hook?.(tx, { ...message, reason });
     }
   });
+
+/** In the transaction that enqueued it: the message is listed, and can be sent again. */
+export const giveUpUnsent = async ({ sql }: Pick<Tx, "sql">, id: string): Promise<void> => {
+  await sql`
+    update callback_messages set status = 'failed', given_up_at = now()
+    where id = ${id} and status = 'pending'`;
+};

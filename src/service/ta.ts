@@ -14,6 +14,7 @@ import {
   warnOfLeftRequests,
 } from "../ta/processing/processed-assets.ts";
 import { startProcessing } from "../ta/processing/processing.ts";
+import { sandboxEnding } from "../ta/processing/sandbox.ts";
 import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import { pause } from "../waiting/backoff.ts";
@@ -45,11 +46,16 @@ export const startTransferAgent = async (
   const access = demo ?? (await configuredAccess(settings, opened));
   await warnOfLeftRequests(storage.write.sql, new Set(assets.keys()), logger);
   const { sql } = storage.write;
-  const processed = await processedAssets(assets.values(), access, sql, (asset, lacks) =>
+  const processable = await processedAssets(assets.values(), access, sql, (asset, lacks) =>
     logger.warn(
       { asset },
       `requests for ${asset} wait: this process lacks ${lacks} (see TA_ settings)`,
     ),
+  );
+  const processed = processable.map((asset) =>
+    isDemoAsset(settings.ledger, assets.get(asset.name))
+      ? { ...asset, endingOf: sandboxEnding }
+      : asset,
   );
   if (processed.length > 0) {
     const processing = await startProcessing({
@@ -69,6 +75,10 @@ export const startTransferAgent = async (
   const all = opened.move();
   return { [Symbol.asyncDispose]: () => all.disposeAsync() };
 };
+
+/** Its wallets and its signer are of the simulated ledger: nothing of it is real. */
+const isDemoAsset = ({ demo }: Ledger, asset: TaAsset | undefined): boolean =>
+  asset?.ledger === "sui" && (demo?.coinTypes.includes(asset.coinType) ?? false);
 
 /** @throws ConfigError */
 const configuredAccess = async (

@@ -36,6 +36,8 @@ export const processRequest = async (
   if (txId !== null && bytes !== null && groupId !== null) {
     return await followTransaction(work, { ...request, txId, signed: bytes, groupId }, "resumed");
   }
+  const given = work.asset.endingOf?.(request.investorId);
+  if (given !== undefined) return given;
   if (!(await work.vault.holds(request.id))) {
     return failed(
       "PII_STORAGE_ERROR",

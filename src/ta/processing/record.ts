@@ -1,6 +1,6 @@
 /** Writes the steps and results of a request, each under the claim of its lane. */
 import { enqueueCallback } from "../../callbacks/enqueue.ts";
-import type { GivenUpHook } from "../../callbacks/record.ts";
+import { type GivenUp, giveUpUnsent } from "../../callbacks/record.ts";
 import { texts } from "../../database/column-arrays.ts";
 import type { Tx } from "../../database/connect.ts";
 import { requestTrace, type TraceIds } from "../../telemetry/tracing.ts";
@@ -109,11 +109,22 @@ export const recordEnding = (
         timestamp: new Date().toISOString(),
       },
     });
+    if (ending.status === "SUCCESS" && ending.isUndelivered === true) {
+      await giveUpUnsent(tx, resultMessageId(request.id));
+      await failUndelivered(tx, {
+        ...address,
+        reference: request.id,
+        reason: "attempts_exhausted",
+      });
+    }
     return true;
   });
 
 /** A successful request whose callback was given up becomes failed; its message keeps what succeeded. */
-export const failUndelivered: GivenUpHook = async (tx, { endpoint, reference, reason }) => {
+export const failUndelivered = async (
+  tx: Tx,
+  { endpoint, reference, reason }: Pick<GivenUp, "endpoint" | "reference" | "reason">,
+): Promise<void> => {
   if (!endpoint.startsWith(taEndpoint("")) || reference === null) return;
   const [request] = await tx.sql<{ message: string; tx_id: string | null }[]>`
     select message, tx_id from ta_requests

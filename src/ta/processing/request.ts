@@ -48,6 +48,8 @@ export type ProcessedAsset = {
   readonly whitelistGroupId: number;
   readonly register: Register;
   readonly relay: Relay;
+  /** Ends an investor's requests without any step; of the demo's assets only. */
+  readonly endingOf?: (investorId: string) => Ending | undefined;
 };
 
 /** The claim of the request's lane, under which everything is written. */
@@ -73,7 +75,12 @@ export type StepContext = Claimed & {
 
 /** How a request ended. Messages contain nothing personal. */
 export type Ending =
-  | { readonly status: "SUCCESS"; readonly message: string }
+  | {
+      readonly status: "SUCCESS";
+      readonly message: string;
+      /** Its callback is given up unsent; of the sandbox only. */
+      readonly isUndelivered?: boolean;
+    }
   | { readonly status: "FAILED"; readonly reason: FailureReason; readonly message: string };
 
 export const succeeded = (message: string): Ending => ({ status: "SUCCESS", message });
