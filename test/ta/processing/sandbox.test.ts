@@ -19,9 +19,12 @@ test("a sandbox investor's request ends with the reason of its id, and without a
   const asset = { ...opened.asset, endingOf: sandboxEnding };
   await using _processor = await startProcessor(circle, { assets: [asset] });
   const { database } = circle;
-  for (const reason of FAILURE_REASONS) {
+  const sent = FAILURE_REASONS.map(async (reason) => {
     const kind = reason === "PII_STORAGE_ERROR" ? "kyc" : "whitelist";
-    const id = await acceptRequest(database, { investorId: sandboxInvestor(reason), kind });
+    return acceptRequest(database, { investorId: sandboxInvestor(reason), kind });
+  });
+  for (const [at, reason] of FAILURE_REASONS.entries()) {
+    const id = (await sent[at]) ?? "";
     expect(await ended(database, id)).toMatchObject({ status: "FAILED", reason, tx_id: null });
     const [request] = await requestOverviews(database, { id, limit: 1 });
     expect(request?.outcome).toBe(OUTCOMES.get(reason) ?? "failed");
@@ -29,4 +32,4 @@ test("a sandbox investor's request ends with the reason of its id, and without a
     expect(delivery?.status).toBe(reason === "CALLBACK_DELIVERY_FAILED" ? "failed" : "pending");
   }
   expect(sandboxEnding("sandbox")).toBeUndefined();
-});
+}, 120_000);
