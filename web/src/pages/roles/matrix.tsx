@@ -56,9 +56,9 @@ const ownerOf = ({ owner }: Person): string => owner;
 const MATRIX: readonly Column<Person>[] = [
   {
     header: "Wallet",
-    // The label is below the address: the rights need the width.
+    // The label is below the address, as the rights need the width; its room is kept while it loads.
     cell: ({ owner }) => (
-      <span className="[&>span]:flex-col [&>span]:gap-0">
+      <span className="inline-flex min-h-10 items-center [&>span]:flex-col [&>span]:gap-0">
         <WalletName address={owner} />
       </span>
     ),
