@@ -1,6 +1,6 @@
 /** A holder's balance over time, and its movements. */
 import { useMemo } from "react";
-import type { Answer } from "../../blocks/answered.tsx";
+import { type Answer, Answered } from "../../blocks/answered.tsx";
 import { Cut } from "../../blocks/blocks.tsx";
 import type { Column } from "../../blocks/column.ts";
 import { amountColumn, timeColumn, transactionColumn } from "../../blocks/columns.tsx";
@@ -25,17 +25,23 @@ export const Balance = ({
 }) => {
   const history = of.data;
   const columns = useMemo(() => columnsOf(token), [token]);
+  // A list that is shown before the picture would be pushed down by it.
+  if (history === undefined) {
+    return (
+      <Answered of={of} what="The movements" lines={6} card>
+        {() => null}
+      </Answered>
+    );
+  }
   return (
     <>
-      {history === undefined || history.changes.length === 0 ? null : (
+      {history.changes.length === 0 ? null : (
         <Picture token={token} history={history} untilMs={untilMs} />
       )}
       <ListCard
-        title={
-          history === undefined ? "Movements" : `${countText(history.changes.length)} movements`
-        }
+        title={`${countText(history.changes.length)} movements`}
         about={
-          history === undefined || history.isWhole
+          history.isWhole
             ? "All changes of its balance, over the wallets that it had then, newest first"
             : "The first 10,000 shown; there are more"
         }

@@ -59,12 +59,13 @@ const Holder = ({ token }: { readonly token: Token }) => {
         title={title}
         checkpoint={register.data?.checkpoint}
         about={
-          <>
+          // Room for the label and the date, which come later.
+          <span className="block max-sm:min-h-15">
             <Labelled token={token} of={subject} name={title} /> in {tokenName(token)}
             {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
             {atMs === undefined ? null : <Moment at={atMs} />}
             {since == null ? null : <>, a holder since {dayText(since)}</>}
-          </>
+          </span>
         }
       >
         {register.data?.isLong && at === undefined ? (
