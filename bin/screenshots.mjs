@@ -61,7 +61,7 @@ const service = async () => {
     if (found === undefined) continue;
     const made = spawn(
       process.execPath,
-      [launcher, "keys", "create", "--kind", "operator", "--label", "operations desk"],
+      [launcher, "keys", "create", "--kind", "operator", "--labels", "--label", "operations desk"],
       { env, stdio: ["ignore", "pipe", "ignore"] },
     );
     const chunks = await made.stdout.toArray();

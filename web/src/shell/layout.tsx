@@ -277,8 +277,8 @@ const DemoBar = () => {
   const key = `${lent ? "a demo" : "your own"} ${kind === "operator" ? "operator" : "read"} key`;
   return (
     <div className="border-b border-line bg-accent-soft px-4 py-1.5 text-xs md:px-7 print:hidden">
-      <strong className="font-semibold">Demo.</strong> A simulated issuer on a local ledger. You are
-      signed in with {key}.{" "}
+      <strong className="font-semibold">Demo.</strong> The register of a made-up issuer, read from a
+      simulated ledger. You are signed in with {key}.{" "}
       {other === null ? null : (
         <>
           <button

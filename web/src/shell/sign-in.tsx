@@ -75,7 +75,7 @@ export const SignIn = () => {
         <section className="rounded-xl border border-line bg-surface p-5">
           <h2 className="mb-1 text-sm font-semibold">Sign in with an API key</h2>
           <p className="mb-4 text-sm text-muted">
-            It stays in the memory of this page: reloading or closing the page forgets it.
+            Reloading or closing the page forgets it, unless you stay signed in.
           </p>
           <KeyForm />
         </section>

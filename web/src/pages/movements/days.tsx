@@ -1,4 +1,5 @@
 /** A range of days, as the address has it in `from` and `to`: `2026-05-04`, both included, in UTC. */
+import { useState } from "react";
 import { TextField } from "../../controls/controls.tsx";
 import { useChangeAddress } from "../../data/tokens.ts";
 
@@ -29,6 +30,9 @@ export const dayRange = ({
   };
 };
 
+/** Whether no digit of the year is missing: a year that is typed is 0002, 0020 and 0202 before 2026. */
+const isWhole = (day: string): boolean => day === "" || !day.startsWith("0");
+
 /** A day in the page's address. */
 export const DayField = ({
   name,
@@ -40,13 +44,19 @@ export const DayField = ({
   readonly day: string | undefined;
 }) => {
   const change = useChangeAddress();
+  // The address changes later than the field, which would undo a digit.
+  const [typed, setTyped] = useState<string | null>(null);
   return (
     <TextField
       type="date"
       label={label}
       className="w-36"
-      value={secondsOf(day) === null ? "" : day}
-      onChange={({ target: { value } }) => change({ [name]: value === "" ? undefined : value })}
+      value={typed ?? (secondsOf(day) === null ? "" : day)}
+      onChange={({ target: { value } }) => {
+        setTyped(value);
+        if (isWhole(value)) change({ [name]: value || undefined });
+      }}
+      onBlur={() => setTyped(null)}
     />
   );
 };

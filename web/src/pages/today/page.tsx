@@ -79,10 +79,10 @@ const Today = ({ token }: { readonly token: Token }) => {
                 </Link>
               )}
             />
-            <NextUnlocks token={token} />
-            <AllTokens chosen={token} />
           </div>
           <div className="space-y-4">
+            <NextUnlocks token={token} />
+            <AllTokens chosen={token} />
             <News
               title="Role changes"
               of={events}
