@@ -58,7 +58,7 @@ const MATRIX: readonly Column<Person>[] = [
     header: "Wallet",
     // The label is below the address, as the rights need the width; its room is kept while it loads.
     cell: ({ owner }) => (
-      <span className="inline-flex min-h-11 items-center [&>span]:flex-col [&>span]:gap-0">
+      <span className="inline-flex min-h-11 min-w-52 items-center [&>span]:flex-col [&>span]:gap-0">
         <WalletName address={owner} />
       </span>
     ),
