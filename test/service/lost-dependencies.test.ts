@@ -34,6 +34,8 @@ const settings = () => ({
   DATABASE_URL: database.url,
   DATA_DIR: join(folder.path, "data"),
   DEMO_HISTORY: "50",
+  // Facts in every checkpoint: the company of the other story lets minutes pass without one.
+  DEMO_STORY: "chance",
   // What is lost is noticed at any rate; the register only has to go on.
   DEMO_CHECKPOINTS_PER_SECOND: "1",
   PORT: "0",
