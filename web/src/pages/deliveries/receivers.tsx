@@ -60,7 +60,7 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
   const { id, kind, name, url, state, reason, since, failures, pending } = receiver;
   // An endpoint of a key has a digest behind the asset's name.
   const ofKey = id.split(":").length > 2;
-  const isClosed = state === "disabled" || state === "withdrawn";
+  const isClosed = state === "disabled" || state === "withdrawn" || state === "paused";
   const change = useChangeAddress();
   return (
     <li className="grid grid-cols-1 gap-x-4 gap-y-1 px-4 py-2.5 sm:grid-cols-[minmax(0,1fr)_auto]">

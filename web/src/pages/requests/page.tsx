@@ -143,7 +143,7 @@ const columnsOf = (pauses: Pauses | undefined): readonly Column<Request>[] => [
   {
     header: "Latest step",
     wideOnly: true,
-    className: "w-full max-w-0",
+    className: "w-full min-w-32 max-w-0",
     cell: (request) => (
       <span className="block truncate text-muted" title={statusText(request)}>
         {statusText(request)}

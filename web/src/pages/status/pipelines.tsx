@@ -52,7 +52,7 @@ export const Pipelines = ({
           {
             header: "Pipeline",
             cell: ({ pipeline, state, pausedSince }) => (
-              <span className="inline-flex items-center gap-2">
+              <span className="inline-flex items-center gap-x-2 max-md:flex-col max-md:items-start">
                 <span className="font-mono text-[0.92em]">{pipeline}</span>
                 {pausedSince === undefined ? (
                   <StateBadge state={state} />
