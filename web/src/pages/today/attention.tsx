@@ -114,8 +114,10 @@ const Failures = ({ since }: { readonly since: number }) => {
     refetchInterval: again(SUMMARY_MS),
   });
   const { data, error } = summary;
+  const { failed = 0, alreadyDone = 0, undelivered = 0 } = data?.requests ?? {};
   const [requests, deliveries, receivers] = [
-    data?.requests.failed ?? 0,
+    // Neither is a failure of the request.
+    failed - alreadyDone - undelivered,
     data?.deliveries.failed ?? 0,
     data?.receivers.disabled ?? 0,
   ];
