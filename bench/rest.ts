@@ -113,7 +113,7 @@ const openServers = async ({ database, url, folder }: Scratch): Promise<Servers>
       keys: readers.for(undefined, 1),
       db: database.db,
       readers,
-      projects: [{ name: PROJECT, callbackUrl: undefined, tokens: benchTokens }],
+      projects: () => [{ name: PROJECT, callbackUrl: undefined, tokens: benchTokens }],
       limits: { limit: limit("default"), attempts: limit("attempts") },
     });
     const server = opening.use(await serveParts(database, { parts: [part], logger, hasFastPath }));

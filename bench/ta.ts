@@ -97,7 +97,8 @@ export const openOurs = async (database: Database) => {
         database,
         read: database,
         keys: database,
-        assets: new Map([
+        assets: () =>
+          new Map([
           [
             "bench",
             {

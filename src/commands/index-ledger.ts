@@ -13,6 +13,7 @@ import {
   retryForOption,
 } from "./arguments.ts";
 import { progressLine, progressTerminal } from "./progress-line.ts";
+import { reloadOnHangUp } from "./reload-on-hang-up.ts";
 import { openRuntime } from "./runtime.ts";
 import { shownFigures } from "./shown-figures.ts";
 import { UsageError } from "./usage.ts";
@@ -149,6 +150,7 @@ const indexUpTo = async (options: IndexOptions) => {
     ? await startBackgroundWork({ ...runtime, storage, notes, ledger })
     : undefined;
   await using _agent = await work?.startAgent({ opensData: false });
+  if (live) reloadOnHangUp(runtime, storage);
   await using joining =
     range === undefined
       ? undefined

@@ -137,6 +137,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     about: "name holders, wallets, roles and treasuries, for keys made with --labels",
     load: async () => (await import("./labels.ts")).labelsCommand(),
   },
+  assets: {
+    about: "check the assets file, or have the running processes read it again",
+    load: async () => (await import("./assets.ts")).assetsCommand(),
+  },
   pause: {
     about: "pause a pipeline, an asset's requests or a receiver, or list what is paused",
     load: async () => (await import("./pause.ts")).pauseCommand(),

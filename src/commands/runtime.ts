@@ -1,4 +1,5 @@
 /** Common to all commands: settings, a logger, and the signal to end. */
+import { closeSync, openSync } from "node:fs";
 import type { Logger } from "../logging/logger.ts";
 import { openProcess, type Process } from "../service/process.ts";
 import type { ProcessName } from "../telemetry/process-figures.ts";
@@ -8,6 +9,8 @@ export type Runtime = Process & {
   readonly signal: AbortSignal;
   /** Logs why this process cannot continue, and ends it in order with code 1. */
   readonly giveUp: (error: Error) => void;
+  /** Replaces the end of the process on SIGHUP, except when its terminal is gone. */
+  readonly onHangUp: (handle: () => void) => void;
 };
 
 /** An orderly end takes no longer. A supervisor has to wait at least as long before it kills. */
@@ -19,7 +22,7 @@ export const openRuntime = async (service?: ProcessName): Promise<Runtime> => {
   return { ...opened, ...endSignal(opened.logger) };
 };
 
-const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
+const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp" | "onHangUp"> => {
   const ending = new AbortController();
   const end = (reason: string) => {
     // Terminal and launcher both forward a Ctrl-C: ignore the second signal.
@@ -31,7 +34,13 @@ const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
       process.exit(1);
     }, END_WITHIN_MS).unref();
   };
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => end(name));
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => end(name));
+  const hadTerminal = hasTerminal();
+  let handle: (() => void) | undefined;
+  process.on("SIGHUP", () => {
+    if (handle === undefined || (hadTerminal && !hasTerminal())) end("SIGHUP");
+    else handle();
+  });
   // The channel closes however the launcher dies.
   process.on("disconnect", () => end("launcher gone"));
   process.channel?.unref();
@@ -42,5 +51,18 @@ const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
       process.exitCode = 1;
       end(error.name);
     },
+    onHangUp: (given) => {
+      handle = given;
+    },
   };
+};
+
+/** A terminal that was closed can no longer be opened. */
+const hasTerminal = (): boolean => {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
 };

@@ -5,6 +5,7 @@ import { findAssets } from "../service/assets.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { aborted } from "../waiting/aborted.ts";
+import { reloadOnHangUp } from "./reload-on-hang-up.ts";
 import { openRuntime } from "./runtime.ts";
 
 /** `holderbook serve`: the interfaces only, for an `index` elsewhere on the same database. */
@@ -35,6 +36,7 @@ export const serveCommand = () =>
         ...runtime,
         ...{ storage, packages, assets, front, only },
       });
+      reloadOnHangUp(runtime, storage);
       logger.info({ url }, "serving");
       await aborted(signal);
     });

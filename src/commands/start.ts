@@ -9,6 +9,7 @@ import type { Config } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import { aborted } from "../waiting/aborted.ts";
 import { progressLine, progressTerminal } from "./progress-line.ts";
+import { reloadOnHangUp } from "./reload-on-hang-up.ts";
 import { openRuntime } from "./runtime.ts";
 import { localUrl, welcome } from "./welcome.ts";
 
@@ -37,7 +38,8 @@ export const startCommand = () =>
     await using notes = keepProcessNotes(storage.write, telemetry.figures);
     const indexed = { ...runtime, storage, ledger, signal };
     await using work = await startBackgroundWork({ ...indexed, notes });
-    const { assets, evm, receiver } = work;
+    const { receiver } = work;
+    reloadOnHangUp(runtime, storage);
     const line = progressLine(logger, progressTerminal(config));
     watchPools(telemetry.figures, "indexing", storage);
     using _watched = watchProcess(telemetry.figures, {
@@ -51,10 +53,11 @@ export const startCommand = () =>
       // Another chain's log must not be served as this one's.
       await indexing.opened;
       await using _agent = await work.startAgent({ opensData: true });
-      const opening = { databaseUrl: storage.url, packages: [...ledger.packages], assets };
+      const packages = [...ledger.packages];
+      const opening = () => ({ databaseUrl: storage.url, packages, assets: work.assets() });
       const open = serving.open(opening, () => ({
         progress: indexing.local(),
-        evm: evmReading(evm, Date.now()),
+        evm: evmReading(work.evm(), Date.now()),
         unwritable: notes.unwritable(),
         ...ownFigures(),
         figures: telemetry.figures.look(),

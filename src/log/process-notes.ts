@@ -55,6 +55,21 @@ const said = z.object({
    * Why the deployment's key signs nothing, and since when by its own clock; null while it signs.
    */
   signing: z.object({ reason: z.string(), sinceMs: z.number() }).nullable().catch(null),
+  /** The assets that it runs with; absent where it has none, and in other versions. */
+  assets: z
+    .object({
+      digest: z.string(),
+      entries: z.array(
+        z.object({
+          name: z.string(),
+          is: z.string(),
+          hasAgent: z.boolean(),
+          settings: z.string(),
+        }),
+      ),
+    })
+    .optional()
+    .catch(undefined),
   ...bulk.shape,
 });
 

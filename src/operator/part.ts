@@ -7,6 +7,7 @@ import { KEY_HEADER } from "../http/who.ts";
 import type { LabelKeys } from "../labels/read.ts";
 import type { Assets } from "../settings/assets.ts";
 import { actRoutes } from "./acts.ts";
+import { assetRoutes, type ReloadAssets } from "./assets.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { labelRoutes } from "./labels.ts";
 import { pauseRoutes } from "./pauses.ts";
@@ -23,9 +24,17 @@ type OperatorSettings = {
   /** Opens and seals labels. */
   readonly labelKeys: LabelKeys;
   readonly assets: () => Assets;
+  readonly reloadAssets: ReloadAssets;
 };
 
-export const operatorPart = ({ who, db, database, labelKeys, assets }: OperatorSettings): Part => ({
+export const operatorPart = ({
+  who,
+  db,
+  database,
+  labelKeys,
+  assets,
+  reloadAssets,
+}: OperatorSettings): Part => ({
   name: "operator",
   paths: [
     {
@@ -42,6 +51,7 @@ export const operatorPart = ({ who, db, database, labelKeys, assets }: OperatorS
     ...actRoutes({ db, database, who }),
     ...labelRoutes({ db, database, who, labelKeys }),
     ...pauseRoutes({ db, database, assets, who }),
+    ...assetRoutes({ reloadAssets, who }),
   ],
   described: {
     tag: {

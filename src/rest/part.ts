@@ -22,6 +22,7 @@ import {
 } from "../transfers/list-page.ts";
 import type { Project } from "../transfers/projects.ts";
 import { tokenBook } from "../transfers/token-json.ts";
+import { derived } from "../values/derived.ts";
 import { exampleRecord, transferEventSchema, transferEventsQuery } from "./schema.ts";
 
 export const LIST_PATH = "/r/api/v2/transfer_events";
@@ -42,7 +43,7 @@ export type RestPartSettings = {
   readonly db: Db;
   /** For the pages; read-only, with a statement timeout. */
   readonly readers: { for(...request: Parameters<Readers["for"]>): RawReads };
-  readonly projects: readonly Project[];
+  readonly projects: () => readonly Project[];
   /** Shows the keys of callbacks; absent where the transfer agent shows them on the same port. */
   readonly callbackKeys?: Pick<SigningKeys, "publicKeys"> | undefined;
   readonly limits: Limits;
@@ -88,7 +89,10 @@ const listRoute = ({
   admission = createAdmission(),
   onUnread,
 }: RestPartSettings): Route => {
-  const books = new Map(projects.map((project) => [project.name, tokenBook(project)]));
+  const books = derived(
+    projects,
+    (known) => new Map(known.map((project) => [project.name, tokenBook(project)])),
+  );
   return route({
     method: "GET",
     path: LIST_PATH,
@@ -116,7 +120,7 @@ const listRoute = ({
     weight: ({ query }) => query.limit * VALUES_PER_RECORD,
     handle: async ({ caller, query, signal, visit }) => {
       const project = caller.subject ?? "";
-      const tokens = books.get(project);
+      const tokens = books().get(project);
       if (tokens === undefined) {
         throw new HttpError(403, `the project ${project} of this key is not configured here`);
       }

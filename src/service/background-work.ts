@@ -1,11 +1,17 @@
 /** Background work of an indexing process: callbacks, EVM chains, TA requests, integrity checks. */
+import { canonicalJson } from "../../client/canonical-json.ts";
+import { assetEntries, assetsDigest } from "../settings/asset-changes.ts";
 import type { Assets } from "../settings/assets.ts";
+import { taAssets } from "../ta/requests/asset.ts";
+import { projectsOf } from "../transfers/projects.ts";
 import { configuredAssets } from "./assets.ts";
 import { openCallbackService } from "./callbacks.ts";
 import { configuredVault } from "./configured-keys.ts";
 import { type DemoCallbacks, startDemoCallbacks, withDemoCallbacks } from "./demo-callbacks.ts";
 import { type EvmService, startEvm } from "./evm.ts";
-import type { Ledger } from "./ledger-source.ts";
+import { followAssets } from "./followed-assets.ts";
+import { knownDecimals, type Ledger } from "./ledger-source.ts";
+import { recordDecimals } from "../log/coins.ts";
 import type { Process } from "./process.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
@@ -14,12 +20,14 @@ import { startWatch } from "./watch.ts";
 
 /** Disposal stops the work and waits for what is under way. */
 type BackgroundWork = AsyncDisposable & {
-  readonly assets: Assets;
+  /** As an operator last had them reloaded. */
+  assets(): Assets;
   /** Receiver of the demo's callbacks; undefined outside the demo. */
   readonly receiver: DemoCallbacks | undefined;
-  readonly evm: EvmService;
+  evm(): EvmService;
   /**
-   * Processes requests until disposed. Call it once, and dispose of it first.
+   * Processes requests until disposed. Call it once, and dispose of it first. From then on
+   * reloaded assets are followed.
    * @param opensData whether this process opens investors' data; if not, it needs no keys for it
    * @throws PiiKeysError | MasterKeyError (stop), ConfigError
    */
@@ -51,20 +59,58 @@ export const startBackgroundWork = async (
   const assets = await configuredAssets(config, known);
   await callbacks.deliver(assets);
   const { figures } = telemetry;
-  const evm = opened.use(await startEvm({ ...settings, figures, database: storage.write, assets }));
+  const evmOf = (of: Assets) =>
+    startEvm({ ...settings, figures, database: storage.write, assets: of });
+  let evm = await evmOf(assets);
+  opened.defer(() => evm[Symbol.asyncDispose]());
   opened.use(await startWatch(settings));
+  const agentOf = (of: Assets) => startTransferAgent({ ...settings, assets: of, callbacks });
+  let agent: AsyncDisposable | undefined;
+  const note = (of: Assets) => {
+    if (config.assetsFile === undefined) return;
+    notes.noteAssets({ digest: assetsDigest(of), entries: [...assetEntries(of)] });
+  };
+  let current = assets;
+  const apply = async (next: Assets) => {
+    await recordDecimals(storage.write, "assets_file", knownDecimals(next));
+    await callbacks.redirect(next);
+    if (differ(current, next, (of) => [...taAssets(of).values()])) {
+      // The former one goes on if this one cannot begin.
+      const former = agent;
+      agent = await agentOf(next);
+      await former?.[Symbol.asyncDispose]();
+    }
+    if (differ(current, next, evmProjects)) {
+      // The former one first: its readers hold the locks of their chains.
+      await evm[Symbol.asyncDispose]();
+      evm = await evmOf(next);
+    }
+    current = next;
+    note(next);
+  };
   const all = opened.move();
   return {
-    assets,
+    assets: () => current,
     receiver,
-    evm,
+    evm: () => evm,
     startAgent: async ({ opensData }) => {
       // Before any request is processed: with wrong keys, lost data would be reported as stored.
       if (opensData || config.ta.piiKeys !== undefined) {
         await (await configuredVault(config, storage)).checkKeys();
       }
-      return startTransferAgent({ ...settings, assets, callbacks });
+      await using began = new AsyncDisposableStack();
+      agent = await agentOf(assets);
+      began.defer(async () => agent?.[Symbol.asyncDispose]());
+      note(assets);
+      began.use(followAssets({ ...settings, sql: storage.write.sql, assets, apply }));
+      return began.move();
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 };
+
+const evmProjects = (assets: Assets) => projectsOf(assets).filter(({ tokens }) => tokens.length > 0);
+
+const differ = (a: Assets, b: Assets, part: (of: Assets) => unknown): boolean =>
+  canonicalJson(JSON.parse(JSON.stringify(part(a)))) !==
+  canonicalJson(JSON.parse(JSON.stringify(part(b))));

@@ -26,6 +26,8 @@ export type CallbackService = AsyncDisposable & {
    * @throws CallbackAddressError, AssetsFileError (stop) for an unusable assets file
    */
   deliver(assets: Assets): Promise<void>;
+  /** Changes the addresses to those in these assets. @throws as `deliver` */
+  redirect(assets: Assets): Promise<void>;
 };
 
 /** Disposal ends deliveries after those under way. */
@@ -47,14 +49,17 @@ export const openCallbackService = async (
   });
   const outbound = openOutbound({ policy });
   let callbacks: LaneWorkers | undefined;
-  const deliver = async (assets: Assets) => {
-    // Addresses first: nothing must go to one that the file no longer names.
+  const redirect = async (assets: Assets) => {
     for (const endpoint of await applyCallbackAddresses(storage.write, policy, assets)) {
       logger.warn(
         { endpoint },
         "callbacks: an address is no longer configured; pending callbacks are kept",
       );
     }
+  };
+  const deliver = async (assets: Assets) => {
+    // Addresses first: nothing must go to one that the file no longer names.
+    await redirect(assets);
     callbacks = await startCallbacks({
       database: storage.write,
       queues,
@@ -72,7 +77,7 @@ export const openCallbackService = async (
     await queues.close();
     outbound.close();
   };
-  return { signingKeys, queues, deliver, [Symbol.asyncDispose]: close };
+  return { signingKeys, queues, deliver, redirect, [Symbol.asyncDispose]: close };
 };
 
 /**

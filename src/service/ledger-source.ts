@@ -286,7 +286,7 @@ const describedIn = async (setting: string): Promise<Described | undefined> => {
   throw new ConfigError(faults.map((fault) => `${path} ${fault}`).join("\n"));
 };
 
-const knownDecimals = (assets: Assets) =>
+export const knownDecimals = (assets: Assets) =>
   suiTokens(assets).flatMap(({ coinType, decimals }) =>
     decimals === undefined ? [] : [{ coinType: canonicalType(coinType), decimals }],
   );

@@ -28,6 +28,8 @@ export type ProcessNotes = AsyncDisposable & {
   watchBulk(progress: () => BulkProgress): void;
   /** Notes the transactions that this process's signers can pay for. */
   noteSigners(signers: ProcessState["signers"]): void;
+  /** Notes the assets that this process runs with, now. */
+  noteAssets(assets: ProcessState["assets"]): void;
   /** Why writes to the database fail; undefined while they work. */
   unwritable(): Trouble | undefined;
 };
@@ -53,6 +55,7 @@ export const keepProcessNotes = (
   const ending = new AbortController();
   let queues: Queues | undefined;
   let signers: ProcessState["signers"] = [];
+  let assets: ProcessState["assets"];
   let signing: () => SignerTrouble | undefined = () => undefined;
   let bulk: () => BulkProgress = () => NO_BULK;
   let writtenMs = awakeMs();
@@ -69,7 +72,7 @@ export const keepProcessNotes = (
 
   const note = async () => {
     const queue = await queueState();
-    const state = { queue, signers, signing: signing() ?? null, ...bulk() };
+    const state = { queue, signers, signing: signing() ?? null, assets, ...bulk() };
     const beganMs = Date.now();
     const clockMs = await noteProcess(sql, own, state);
     writtenMs = awakeMs();
@@ -116,6 +119,10 @@ export const keepProcessNotes = (
     },
     noteSigners: (given) => {
       signers = given;
+    },
+    noteAssets: (given) => {
+      assets = given;
+      void note().catch(() => undefined);
     },
     unwritable: () => {
       if (unwrittenMs() < UNWRITTEN_MS) return undefined;

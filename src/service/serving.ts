@@ -27,6 +27,10 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { createAsking } from "../projections/asking.ts";
 import { createCapTables } from "../projections/cap-tables.ts";
 import { createReach } from "../projections/reach.ts";
+import { derived } from "../values/derived.ts";
+import { reloadAssets } from "../operator/reload-assets.ts";
+import { checkedAssets } from "./checked-assets.ts";
+import { followAssets } from "./followed-assets.ts";
 import { restPart } from "../rest/part.ts";
 import { type Assets, issuerOf } from "../settings/assets.ts";
 import { investorsOf } from "../ta/processing/holder-ids.ts";
@@ -86,9 +90,9 @@ export type ServingSettings = Process & {
 
 /** Investors' ids of holders that this service's transfer agent registered for a coin. */
 const agentNamesOf =
-  (assets: ReadonlyMap<string, TaAsset>): AgentNames =>
+  (assets: () => ReadonlyMap<string, TaAsset>): AgentNames =>
   (on, coinType, holderIds) => {
-    const names = [...assets.values()].flatMap((asset) =>
+    const names = [...assets().values()].flatMap((asset) =>
       asset.ledger === "sui" && asset.coinType === coinType ? [asset.name] : [],
     );
     return investorsOf(on, names, holderIds);
@@ -96,20 +100,29 @@ const agentNamesOf =
 
 /** Serves until disposed; finishes requests under way and releases the port. */
 export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
-  const { config, logger, storage, packages, assets, front, only, indexing, giveUp } = settings;
+  const { config, logger, storage, packages, front, only, indexing, giveUp } = settings;
   const { figures, tracing } = settings.telemetry;
   const refused = (reason: RefusalReason) => () =>
     figures.count("holderbook_requests_refused_total", { reason });
   for (const reason of REFUSAL_REASONS) {
     figures.begin("holderbook_requests_refused_total", { reason });
   }
-  const projects = projectsOf(assets);
+  await using opened = new AsyncDisposableStack();
+  const { sql } = storage.write;
+  const followed = opened.use(followAssets({ config, sql, logger, assets: settings.assets }));
+  const assets = followed.current;
+  const projects = derived(assets, projectsOf);
+  const { db } = storage.read;
+  const evm = derived(projects, (known) =>
+    evmDetails({ db, projects: known, local: indexing?.evm }),
+  );
   const rarely = createRareLines();
   const health = watchHealth({
     progress: databaseProgress(storage.read.db, ledgerPipelines, indexing?.progress),
     details: detailsOf(
-      evmDetails({ db: storage.read.db, projects, local: indexing?.evm }),
-      taDetails({ db: storage.read.db, assets }),
+      (nowMs) => evm()(nowMs),
+      taDetails({ db, assets }),
+      followed.details,
       integrityDetails({ db: storage.read.db }),
       processDetails({ db: storage.read.db }),
       replicasDetails(storage.replicas),
@@ -137,7 +150,6 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       onRefused: refused("attempts"),
     }),
   });
-  const { db } = storage.read;
   const onUnread = refused("unread");
   const pages = pagesUnsent(onUnread);
   const admission = createAdmission(ADMISSION, {
@@ -163,7 +175,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       ? await taRequests({ config, storage, tracing, assets, keys: lookUps, limits: limits() })
       : undefined;
   const deploymentKey = configuredKey(config, { existing: true });
-  const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
+  const tour = ta === undefined ? undefined : demoTour(config, assets(), lookUps);
   const page = {
     header: KEY_HEADER,
     scheme: { name: "pageKey" },
@@ -177,7 +189,9 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     db,
     database: storage.write,
     labelKeys,
-    assets: () => assets,
+    assets,
+    reloadAssets: async (key) =>
+      reloadAssets(storage.write, { assets: await checkedAssets(config), key }),
   });
   const pageApi = pageApiPart({
     reader: keyHolders({ ...page, kinds: ["graphql", "operator"] }),
@@ -199,7 +213,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       write: storage.write,
       rootsPerDay: config.rootsPerDay,
       deploymentKey: () => deploymentKey.open(storage),
-      issuerOf: (coinType) => issuerOf(assets, coinType),
+      issuerOf: (coinType) => issuerOf(assets(), coinType),
       giveUp,
     },
   });
@@ -214,7 +228,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       capTables,
       findSummaries,
       labelKeys,
-      agentNames: agentNamesOf(taAssets(assets)),
+      agentNames: agentNamesOf(derived(assets, taAssets)),
       reach: createReach(lookUps),
       onAppend: (onNotify, signal) => storage.read.listen(LOG_CHANNEL, onNotify, signal),
       onTrouble: (err) =>
@@ -269,9 +283,11 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     listsReads: logFormat(config.logFormat) === "json",
     front,
   });
+  const following = opened.move();
   return {
     [Symbol.asyncDispose]: async () => {
       watched[Symbol.dispose]();
+      await following.disposeAsync();
       await server.close();
       await health[Symbol.asyncDispose]();
     },

@@ -56,13 +56,7 @@ const OF_READERS: readonly SettingsCheck[] = [
 const OF_ALL: readonly SettingsCheck[] = [
   async (config) => {
     if (config.assetsFile === undefined) return;
-    const { assetsOf } = await import("./assets.ts");
-    const { taAssets } = await import("../ta/requests/asset.ts");
-    const { networksOf } = await import("../evm/contract/network.ts");
-    const assets = await assetsOf(config, config.assetsFile);
-    taAssets(assets);
-    const tokens = assets.projects.flatMap((project) => project.tokens);
-    networksOf(tokens.filter((token) => token.ledger === "evm"));
+    await (await import("./checked-assets.ts")).checkedAssets(config);
   },
   async (config) => isDemoLedger(config) && (await loadDemo(config)).isThere(),
   async (config) => {

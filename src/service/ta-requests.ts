@@ -10,6 +10,7 @@ import { taAssets } from "../ta/requests/asset.ts";
 import { fingerprints } from "../ta/requests/fingerprint.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { VERSION } from "../telemetry/version.ts";
+import { derived } from "../values/derived.ts";
 import { configuredMasterKey, configuredVault } from "./configured-keys.ts";
 import type { Storage } from "./storage.ts";
 
@@ -21,7 +22,7 @@ export const taRequests = async (settings: {
   readonly config: Config;
   readonly storage: Storage;
   readonly tracing: Tracing;
-  readonly assets: Assets;
+  readonly assets: () => Assets;
   readonly keys: TaPartSettings["keys"];
   readonly limits: TaPartSettings["limits"];
 }): Promise<Part> => {
@@ -37,7 +38,7 @@ export const taRequests = async (settings: {
     read,
     catchUp: storage.replicas?.catchUp,
     keys,
-    assets: taAssets(assets),
+    assets: derived(assets, taAssets),
     accept: createAcceptance({ database, vault, tracing }),
     fingerprints: fingerprints(masterKey),
     signingKeys: await openSigningKeys(database, masterKey),

@@ -174,6 +174,7 @@ test.each(Object.entries(STORED))(
 test.each([
   ["verify", "json", ["--trust", "1:11111111111111111111111111111111"]],
   ["inspect", "chk", []],
+  ["assets check", "json", []],
   ["statement verify", "json", []],
   ["audit-pack verify", "", []],
 ])("%s prints a file's text and name escaped", async (name, ending, args) => {

@@ -38,6 +38,7 @@ const OTHERS = [
   "pii show|pii rotate|pii delete|demo write|demo link",
   "labels import|labels export|labels remove",
   "quarantine retry|quarantine resolve",
+  "assets check|assets reload",
   "pause pipeline|pause asset|pause receiver|resume pipeline|resume asset|resume receiver",
   "archive export|archive verify|archive import|archive detach|archive attach|prove complete|backfill|work backfill",
 ].flatMap((line) => line.split("|"));

@@ -86,6 +86,7 @@ test.each([
   "keys list",
   "callbacks list --project acme",
   "callbacks rotate",
+  "assets reload",
   "pause pipeline token_activity",
   "ta requests",
   "pii rotate",

@@ -13,6 +13,7 @@ import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
 import { anyone, KEY_HEADER, keyHolders } from "../../src/http/who.ts";
+import type { ReloadAssets } from "../../src/operator/assets.ts";
 import { operatorPart } from "../../src/operator/part.ts";
 import { type PageApiSettings, pageApiPart } from "../../src/page-api/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
@@ -76,6 +77,7 @@ export const serveOperator = async (
     /** For summaries that a request lacks. */
     readonly waitMs?: number;
     readonly assets?: Assets;
+    readonly reloadAssets?: ReloadAssets;
     /** URLs of streaming replicas of `database`. */
     readonly replicas?: readonly string[];
   } = {},
@@ -112,6 +114,7 @@ export const serveOperator = async (
     database,
     labelKeys: async () => settings.labelKeys,
     assets: () => settings.assets ?? { projects: [] },
+    reloadAssets: settings.reloadAssets ?? (async () => null),
   });
   const findSummaries = createAsking(read, { waitMs: settings.waitMs });
   const pageApi = pageApiPart({

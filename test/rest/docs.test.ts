@@ -58,7 +58,7 @@ beforeAll(async () => {
     database,
     read: database,
     keys: database,
-    assets: new Map(),
+    assets: () => new Map(),
     accept: createAcceptance({
       database,
       vault: openVault(database, ringOf([{ id: "test", key: randomBytes(32) }])),

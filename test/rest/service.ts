@@ -98,7 +98,7 @@ export const serve = async (
     keys: settings.keys ?? database,
     db: database.db,
     readers: settings.readers ?? { for: () => rawReads(database) },
-    projects: known,
+    projects: () => known,
     limits: {
       limit: limit("default", settings.quota ?? 1_000_000),
       attempts: limit("attempts", settings.attempts ?? 1_000),

@@ -155,7 +155,7 @@ export const startApi = async (
     read,
     catchUp: settings.catchUp,
     keys: read,
-    assets: ASSETS,
+    assets: () => ASSETS,
     accept: createAcceptance({ database: write, vault }),
     fingerprints: fingerprints(randomBytes(32)),
     signingKeys,

@@ -65,7 +65,7 @@ test("health and metrics show open requests of each asset, their age and how the
     onError: () => undefined,
     details: detailsOf(
       async () => ({ state: "catching_up", members: { other: true } }),
-      taDetails({ db: database.db, assets }),
+      taDetails({ db: database.db, assets: () => assets }),
     ),
     observeEveryMs: 0,
     withinMs: 30_000,
@@ -76,7 +76,7 @@ test("health and metrics show open requests of each asset, their age and how the
     })(),
   });
   const registry = new Registry();
-  taMetrics(registry, { health, db: database.db, assets, lagSeconds: 0 });
+  taMetrics(registry, { health, db: database.db, assets: () => assets, lagSeconds: 0 });
   const figures = async () =>
     (await registry.metrics()).split("\n").filter((line) => line.startsWith("holderbook_ta_"));
 

@@ -39,7 +39,7 @@ type ServingProcess = AsyncDisposable & {
    * @param look called each second for this process's part of `/health`
    * @throws ServingProcessError (stop)
    */
-  open(opening: Opening, look: () => Omit<Snapshot, "restarts">): Promise<void>;
+  open(opening: () => Opening, look: () => Omit<Snapshot, "restarts">): Promise<void>;
   /** Idempotent. */
   stop(): Promise<void>;
 };
@@ -135,7 +135,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
   return {
     url,
     open: async (opening, look) => {
-      currentState = () => ({ opening, snapshot: { ...look(), restarts } });
+      currentState = () => ({ opening: opening(), snapshot: { ...look(), restarts } });
       openIt(life);
       timer = setInterval(() => {
         if (currentState !== undefined)

@@ -27,7 +27,7 @@ export type Caller = {
  */
 export const callerLookup = (
   keys: Reads,
-  assets: ReadonlyMap<string, TaAsset>,
+  assets: () => ReadonlyMap<string, TaAsset>,
 ): ((presented: string) => Promise<Caller | null>) => {
   const publicKeys = publicKeyCache();
   return async (presented) => {
@@ -40,7 +40,7 @@ export const callerLookup = (
         KEY,
       );
     }
-    const asset = assets.get(key.subject ?? "");
+    const asset = assets().get(key.subject ?? "");
     if (asset === undefined) {
       throw codedError("KEY_NOT_ALLOWED", "the asset of this key is not served here", KEY);
     }

@@ -29,7 +29,7 @@ import { submissionRoutes } from "./submissions.ts";
 export type TaPartSettings = TaServices & {
   /** For cached keys: callers that pass the same object share the cache. */
   readonly keys: Reads;
-  readonly assets: ReadonlyMap<string, TaAsset>;
+  readonly assets: () => ReadonlyMap<string, TaAsset>;
   /** Limits per key, and per address without a valid key or signature. */
   readonly limits: Pick<GateSettings<Caller>, "limit" | "attempts">;
   readonly bounds: TaBounds & {

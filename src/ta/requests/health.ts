@@ -19,10 +19,12 @@ type AssetRequests = Omit<OpenRequests, "oldestLane"> & {
 type TaDetails = { readonly transferAgent: readonly AssetRequests[] };
 
 /** Always "ok": a request's duration depends on its ledger's finality and its signer. */
-export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: Assets }) => {
-  const names = namesOf(assets);
+export const taDetails = ({ db, assets }: {
+  readonly db: Db;
+  readonly assets: () => Assets;
+}) => {
   return async (): Promise<HealthDetail & { readonly members: TaDetails }> => {
-    const open = await openRequests(db, names);
+    const open = await openRequests(db, namesOf(assets()));
     const transferAgent = open.map(({ oldestLane, ...counted }) => ({
       ...counted,
       waitingLane: (counted.oldestSeconds ?? 0) > LONG_SECONDS ? `${oldestLane}` : null,
@@ -53,7 +55,7 @@ export const taMetrics = (
   }: {
     readonly health: Health;
     readonly db: Db;
-    readonly assets: Assets;
+    readonly assets: () => Assets;
     readonly lagSeconds?: number;
   },
 ): void => {
@@ -88,14 +90,17 @@ export const taMetrics = (
     ...registered("holderbook_ta_requests_ended_total"),
     registers: [registry],
     async collect() {
+      begin();
       // A late count shows at the next scrape.
       await withinDeadline(count(), COUNTED).catch(() => undefined);
     },
   });
   // Start each series at 0: otherwise its first failure is no increase, and an alarm would miss it.
-  for (const asset of namesOf(assets)) {
-    for (const reason of FAILURE_REASONS) counter.inc({ asset, status: "FAILED", reason }, 0);
-  }
+  const begin = () => {
+    for (const asset of namesOf(assets())) {
+      for (const reason of FAILURE_REASONS) counter.inc({ asset, status: "FAILED", reason }, 0);
+    }
+  };
   // Sets the starting point.
   count().catch(() => undefined);
 };

@@ -28,3 +28,14 @@ export const hasRequests = async ({ sql }: Pick<Tx, "sql">, asset: string): Prom
   const found = await sql`select from ta_lanes where asset = ${asset} limit 1`;
   return found.length > 0;
 };
+
+/** Number of the asset's requests that have not ended. */
+export const openRequestsOf = async (
+  { sql }: { readonly sql: Sql },
+  asset: string,
+): Promise<number> => {
+  const [row] = await sql<{ open: number }[]>`
+    select count(*)::int4 as open from ta_requests
+    where asset = ${asset} and status in ('QUEUED', 'PENDING')`;
+  return row?.open ?? 0;
+};
