@@ -99,18 +99,18 @@ export const openOurs = async (database: Database) => {
         keys: database,
         assets: () =>
           new Map([
-          [
-            "bench",
-            {
-              name: "bench",
-              project: "bench",
-              callbackUrl: "https://bench.example/",
-              whitelistGroupId: 1,
-              ledger: "sui",
-              coinType: `0x${"7".padStart(64, "0")}::bench::BENCH`,
-            },
-          ],
-        ]),
+            [
+              "bench",
+              {
+                name: "bench",
+                project: "bench",
+                callbackUrl: "https://bench.example/",
+                whitelistGroupId: 1,
+                ledger: "sui",
+                coinType: `0x${"7".padStart(64, "0")}::bench::BENCH`,
+              },
+            ],
+          ]),
         accept: createAcceptance({
           database,
           vault: openVault(database, ringOf([{ id: "bench", key: randomBytes(32) }])),

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import type { Reload } from "../operator/reload-assets.ts";
 import type { Database } from "../database/connect.ts";
+import type { Reload } from "../operator/reload-assets.ts";
 import { pause } from "../waiting/backoff.ts";
 import { openDatabase } from "./open-database.ts";
 import { printLines, printMessages } from "./output.ts";

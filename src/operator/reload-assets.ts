@@ -105,11 +105,7 @@ export const followersOf = async (on: { readonly sql: Sql }, digest: string) => 
 
 /** As lines for logs and people. */
 export const reloadLine = ({ added, changed, removed }: Omit<Reload, "digest">): string =>
-  [
-    ["added", added] as const,
-    ["changed", changed] as const,
-    ["removed", removed] as const,
-  ]
+  [["added", added] as const, ["changed", changed] as const, ["removed", removed] as const]
     .map(([what, names]) =>
       names.length === 0 ? `0 ${what}` : `${names.length} ${what} (${names.join(", ")})`,
     )

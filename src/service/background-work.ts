@@ -1,5 +1,6 @@
 /** Background work of an indexing process: callbacks, EVM chains, TA requests, integrity checks. */
 import { canonicalJson } from "../../client/canonical-json.ts";
+import { recordDecimals } from "../log/coins.ts";
 import { assetEntries, assetsDigest } from "../settings/asset-changes.ts";
 import type { Assets } from "../settings/assets.ts";
 import { taAssets } from "../ta/requests/asset.ts";
@@ -11,7 +12,6 @@ import { type DemoCallbacks, startDemoCallbacks, withDemoCallbacks } from "./dem
 import { type EvmService, startEvm } from "./evm.ts";
 import { followAssets } from "./followed-assets.ts";
 import { knownDecimals, type Ledger } from "./ledger-source.ts";
-import { recordDecimals } from "../log/coins.ts";
 import type { Process } from "./process.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
@@ -109,7 +109,8 @@ export const startBackgroundWork = async (
   };
 };
 
-const evmProjects = (assets: Assets) => projectsOf(assets).filter(({ tokens }) => tokens.length > 0);
+const evmProjects = (assets: Assets) =>
+  projectsOf(assets).filter(({ tokens }) => tokens.length > 0);
 
 const differ = (a: Assets, b: Assets, part: (of: Assets) => unknown): boolean =>
   canonicalJson(JSON.parse(JSON.stringify(part(a)))) !==

@@ -22,7 +22,11 @@ export type AssetChanges = {
   readonly changed: readonly string[];
   readonly removed: readonly string[];
   /** Names that mean something else now. */
-  readonly replaced: readonly { readonly name: string; readonly was: string; readonly is: string }[];
+  readonly replaced: readonly {
+    readonly name: string;
+    readonly was: string;
+    readonly is: string;
+  }[];
   /** Tokens that the transfer agent no longer serves, by their names in requests. */
   readonly left: readonly string[];
 };

@@ -25,9 +25,13 @@ import { openFiles } from "../../src/evidence/pack/form.ts";
 import { reportOf } from "../../src/evidence/pack/report.ts";
 import { listKeys } from "../../src/http/keys.ts";
 import { ROLE_CHANGE } from "../../src/ledger/contract/names.ts";
+import { noteProcess } from "../../src/log/process-notes.ts";
+import { reloadAssets } from "../../src/operator/reload-assets.ts";
 import { unseal } from "../../src/sealing/sealed.ts";
+import { readAssets } from "../../src/settings/assets.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { sealRecord } from "../../src/ta/pii/vault.ts";
+import { NO_BULK } from "../../src/values/bulk-progress.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { filesIn, manifestOf, signAnew } from "../evidence/packs.ts";
 import { alterLog, spoilFact } from "../log/damage.ts";
@@ -254,6 +258,17 @@ const RECORDED: Readonly<
       await run("resume", "receiver", "ta:gamma-share");
     },
   },
+  "assets reload": {
+    on: "deployment",
+    go: async () => {
+      const process = { id: crypto.randomUUID(), pid: 1, host: "here" };
+      const running = { digest: "", entries: [] };
+      const said = { queue: null, signers: [], signing: null, ...NO_BULK, assets: running };
+      await noteProcess(database.sql, process, said);
+      const assets = await readAssets(settings.ASSETS_FILE ?? "");
+      await reloadAssets(database, { assets, key: null });
+    },
+  },
   "callbacks rotate": { on: "deployment", go: () => run("callbacks", "rotate", "--now") },
   "pii rotate": {
     on: "deployment",
@@ -280,7 +295,7 @@ const UNRECORDED: Readonly<Record<string, string>> = {
     "the service itself, and the tables of its version, as each start makes them",
   "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages|audit-pack papers":
     "changes nothing",
-  "quarantine list|quarantine show|pause list|evm list|keys list|callbacks list|ta sign|ta requests|ta request":
+  "assets check|quarantine list|quarantine show|pause list|evm list|keys list|callbacks list|ta sign|ta requests|ta request":
     "changes nothing",
   "replay drop": "removes tables that nothing is served from",
   reconcile: "keeps its findings alone, which the next run replaces",
@@ -306,6 +321,7 @@ const namesOf = (commands: readonly Command[], before = ""): readonly string[] =
 
 test("every command records its act, or is listed with the reason why not", async () => {
   const groups = [
+    "assets",
     "evm",
     "keys",
     "callbacks",

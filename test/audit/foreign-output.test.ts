@@ -85,11 +85,13 @@ const GIVEN = [
   "statement verify",
   "compare",
   "doctor",
+  "assets check",
 ];
 
 /** Words and figures of their own alone, data for a file, or what the person at the terminal entered. */
 const OWN = [
   "start|index|serve|migrate|rebuild|replay drop|replay swap|digest|cap-table|demo write|demo link|packages add|evm reread",
+  "assets reload|pause pipeline|pause asset|pause receiver|resume pipeline|resume asset|resume receiver",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "labels import|labels export|labels remove|keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
   "archive export|archive verify|archive import|archive detach|archive attach|quarantine retry|quarantine resolve|prove complete|backfill|work backfill",
@@ -128,6 +130,7 @@ const namesOf = (commands: readonly Command[], before = ""): readonly string[] =
 test("every command prints foreign text in a test here, or prints its own text only", async () => {
   const known = [...Object.keys(STORED), ...GIVEN, ...OWN];
   const groups = [
+    "assets",
     "evm",
     "keys",
     "callbacks",
@@ -137,6 +140,8 @@ test("every command prints foreign text in a test here, or prints its own text o
     "demo",
     "archive",
     "quarantine",
+    "pause",
+    "resume",
     "prove",
     "work",
     "pause",

@@ -83,8 +83,8 @@ test("a name that would mean another contract, and a token whose requests are op
   await database.sql`
     insert into ta_lanes (asset, investor_id) values ('acme-bond', 'investor-1')`;
   await database.sql`
-    insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, status, message)
-    select ${randomUUID()}, id, asset, 'whitelist', investor_id, '0x1', 'QUEUED', '' from ta_lanes`;
+    insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, status, message, key_id)
+    select ${randomUUID()}, id, asset, 'kyc', investor_id, '0x1', 'QUEUED', '', 'k' from ta_lanes`;
   const OPEN = /^token acme-bond: it has 1 open requests, .*keep it with its "ta"/;
   expect(await refusal(reload(file(TOKEN)))).toMatch(OPEN);
   const { ta: _, ...without } = OTHER;
@@ -96,12 +96,15 @@ test("a name that would mean another contract, and a token whose requests are op
 
 test("with an operator's key a reload tells what changed, and a refusal is 409 with its reasons", async () => {
   await using database = await freshDatabase();
-  await runs(database, file(TOKEN));
   let assets = file(TOKEN, OTHER);
   await using api = await serveOperator(database, {
     reloadAssets: (key) => reloadAssets(database, { assets, key }),
   });
-  const post = (key?: string) => api.post("/operator/assets/reload", undefined, key);
+  const post = async (key?: string) => {
+    // A note of a process is fresh for some seconds only.
+    await runs(database, file(TOKEN));
+    return api.post("/operator/assets/reload", undefined, key);
+  };
   expect((await post(api.keys.graphql)).status).toBe(403);
   expect((await post()).json).toEqual({
     ...{ reloaded: true, added: ["token acme-bond"], changed: [], removed: [] },

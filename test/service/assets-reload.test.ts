@@ -10,7 +10,13 @@ import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { evmAsset } from "../evm/asset.ts";
 import { redisServerPath, startRedis } from "../lanes/redis-server.ts";
 import { freshDatabase } from "../postgres.ts";
-import { eventually, type Program, type Settings, startProgram, temporaryFolder } from "./process.ts";
+import {
+  eventually,
+  type Program,
+  type Settings,
+  startProgram,
+  temporaryFolder,
+} from "./process.ts";
 
 /** A chain with one token that is in the file, and a later one that is not. */
 const startDeployment = async () => {
@@ -72,7 +78,9 @@ const health = z.object({
     assets: z.object({
       tokens: z.number(),
       sha256: z.string(),
-      reloaded: z.object({ added: z.number(), changed: z.number(), removed: z.number() }).nullable(),
+      reloaded: z
+        .object({ added: z.number(), changed: z.number(), removed: z.number() })
+        .nullable(),
     }),
   }),
 });
@@ -82,7 +90,7 @@ const assetsAt = async (url: string) =>
 
 const addressOf = async (program: Program): Promise<string> =>
   eventually("its address", async () => {
-    const [url] = /http:\/\/[\d.:]+\d/.exec(program.printed.stderr) ?? [];
+    const [, url] = /"url":"([^"]+)"[^\n]*"serving"/.exec(program.printed.stderr) ?? [];
     return url === undefined ? { seen: program.printed } : { done: url };
   });
 

@@ -19,10 +19,7 @@ type AssetRequests = Omit<OpenRequests, "oldestLane"> & {
 type TaDetails = { readonly transferAgent: readonly AssetRequests[] };
 
 /** Always "ok": a request's duration depends on its ledger's finality and its signer. */
-export const taDetails = ({ db, assets }: {
-  readonly db: Db;
-  readonly assets: () => Assets;
-}) => {
+export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: () => Assets }) => {
   return async (): Promise<HealthDetail & { readonly members: TaDetails }> => {
     const open = await openRequests(db, namesOf(assets()));
     const transferAgent = open.map(({ oldestLane, ...counted }) => ({

@@ -49,7 +49,12 @@ test("a hanging serving process is killed, and replaced on its port", async () =
     // Sixty of them: longer than a slow machine loads the process's code.
     snapshotEveryMs: 300,
   });
-  void serving.open(() => OPENING, () => SNAPSHOT).catch(() => undefined);
+  void serving
+    .open(
+      () => OPENING,
+      () => SNAPSHOT,
+    )
+    .catch(() => undefined);
   const status = () =>
     fetch(`${serving.url}/health`, { headers: { connection: "close" } }).then(
       (answer) => answer.status,
