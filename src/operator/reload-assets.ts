@@ -86,7 +86,7 @@ export const reloadAssets = async (
     {
       command: RELOAD_COMMAND,
       details: {
-        ...{ key, sha256: digest },
+        ...{ key, digest },
         added: `${added.length}`,
         changed: `${changed.length}`,
         removed: `${removed.length}`,

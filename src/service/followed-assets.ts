@@ -77,7 +77,7 @@ export const followAssets = ({
     const wasFirst = isFirstLook;
     isFirstLook = false;
     if (act === undefined) return;
-    const wanted = act.details.sha256;
+    const wanted = act.details.digest;
     const fault =
       typeof wanted !== "string" || wanted === state.digest
         ? undefined

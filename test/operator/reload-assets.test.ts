@@ -67,7 +67,7 @@ test("a reload is recorded once with what was added, changed and removed, and na
   expect(act).toMatchObject({
     command: "assets reload",
     scope: "deployment",
-    details: { added: "1", changed: "1", removed: "0", key: null, sha256: reloaded.digest },
+    details: { added: "1", changed: "1", removed: "0", key: null, digest: reloaded.digest },
   });
   expect(JSON.stringify(act)).not.toMatch(/acme|secret/);
 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createKey } from "../../src/http/keys.ts";
+import { factSource } from "../../src/log/log.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
 import { evmAsset } from "../evm/asset.ts";
@@ -105,6 +106,14 @@ test("a token added to the file is served after `assets reload` by processes tha
   const holderbook = (...args: readonly string[]) => runCommand(args, settings);
   expect((await holderbook("assets", "reload")).stderr).toMatch(/no process that indexes/);
   await using index = startProgram(["index"], settings);
+  await eventually("a log to serve", () =>
+    factSource(deployment.database)
+      .highWater()
+      .then(
+        (done) => ({ done }),
+        (seen: unknown) => ({ seen }),
+      ),
+  );
   await using serve = startProgram(["serve"], settings);
   const url = await addressOf(serve);
   await chain.send(first, "transfer", [chain.wallet(1), 11]);
