@@ -9,6 +9,8 @@ import type { Assets, EvmToken } from "../../src/settings/assets.ts";
 import { NO_BULK } from "../../src/values/bulk-progress.ts";
 import { evmAsset } from "../evm/asset.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { setStatus } from "../ta/old-requests.ts";
+import { acceptRequest } from "../ta/processing/circle.ts";
 import { serveOperator } from "./service.ts";
 
 const ta = { callbackUrl: "https://results.example/hook" };
@@ -80,17 +82,13 @@ test("a name that would mean another contract, and a token whose requests are op
   expect(await refusal(reload(file(moved, OTHER)))).toBe(
     `token acme-share: it is ${TOKEN.type} ${TOKEN.address} on chain 31337 in project acme, and the file says ${TOKEN.type} ${moved.address} on chain 31337 in project acme; what was made from it stays under its name: give the new one another name, or restart the service`,
   );
-  await database.sql`
-    insert into ta_lanes (asset, investor_id) values ('acme-bond', 'investor-1')`;
-  await database.sql`
-    insert into ta_requests (id, lane_id, asset, kind, investor_id, wallet, status, message, key_id)
-    select ${randomUUID()}, id, asset, 'kyc', investor_id, '0x1', 'QUEUED', '', 'k' from ta_lanes`;
+  const id = await acceptRequest(database, { asset: "acme-bond", investorId: "investor-1" });
   const OPEN = /^token acme-bond: it has 1 open requests, .*keep it with its "ta"/;
   expect(await refusal(reload(file(TOKEN)))).toMatch(OPEN);
   const { ta: _, ...without } = OTHER;
   expect(await refusal(reload(file(TOKEN, without)))).toMatch(OPEN);
   expect(await actsOf(database)).toEqual([]);
-  await database.sql`update ta_requests set status = 'SUCCESS'`;
+  await setStatus(database.sql, id, "SUCCESS");
   expect(await reload(file(TOKEN))).toMatchObject({ removed: ["token acme-bond"] });
 });
 
