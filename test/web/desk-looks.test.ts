@@ -6,6 +6,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { haveStatusDay } from "../projections/status-day.ts";
 import { chromiumHere, openBrowser, type Watched, watch } from "./browser.ts";
 import { type Demo, startDemo } from "./demo.ts";
 import { noteShifts, seriousFaults, settled, shiftedTooFar, tooWide } from "./views.ts";
@@ -24,7 +25,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   let paths: readonly string[] = [];
   beforeAll(async () => {
     [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
-    await haveHistory();
+    await haveStatusDay(demo.database);
     const { requestId } = begun.parse(await send("POST", "/demo/tour"));
     const event = await send("POST", "/operator/receivers/ta%3Ademo-a/test-event");
     const { deliveryId } = sentTest.parse(event);
@@ -54,15 +55,6 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(response.ok, `${method} ${path}: ${text}`).toBe(true);
     return JSON.parse(text);
   };
-
-  /** A point a minute for a day, with two hours in which no process indexed. */
-  const haveHistory = () => demo.database.sql`
-    insert into status_history (at, next, lag_seconds)
-    select date_trunc('minute', now()) - make_interval(mins => ago), 240 * (1440 - ago),
-           jsonb_build_object('token_activity', 1 + ago % 7,
-                              'role_changes', case when ago between 400 and 420 then 3600 else 2 end)
-    from generate_series(2, 1439) as ago where ago not between 600 and 720
-    on conflict (at) do nothing`;
 
   /** Opens the page signed in with the demo's operator key. */
   const open = async (path: string, width = 1280): Promise<Watched> => {

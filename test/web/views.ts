@@ -18,6 +18,42 @@ export const PAGES = [
   "/tour",
 ];
 
+/** From a small phone to a wide desk, pixels. */
+export const WIDTHS = [360, 768, 1280, 1920];
+
+/** Addresses of what is only there by its name: a wallet of a large holder, and a transaction that moved its tokens. */
+export const namedViews = async ({
+  url,
+  readKey,
+  coinTypes: [coinType = ""],
+}: {
+  readonly url: string;
+  readonly readKey: string;
+  readonly coinTypes: readonly string[];
+}): Promise<readonly string[]> => {
+  const query = `{
+    capTable(coinType: "${coinType}", holder: "1") { rows { wallets { address } } }
+    tokenActivity(coinType: "${coinType}", holderId: "1", limit: 1) { txDigest }
+  }`;
+  const answer = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": readKey },
+    body: JSON.stringify({ query }),
+  });
+  const { capTable, tokenActivity } = named.parse(await answer.json()).data;
+  const wallet = capTable.rows[0]?.wallets[0]?.address ?? "";
+  return [`/wallet/${wallet}`, `/transaction/${tokenActivity[0]?.txDigest}`];
+};
+
+const named = z.object({
+  data: z.object({
+    capTable: z.object({
+      rows: z.array(z.object({ wallets: z.array(z.object({ address: z.string() })) })),
+    }),
+    tokenActivity: z.array(z.object({ txDigest: z.string() })),
+  }),
+});
+
 /** Until nothing is being asked for and no part says that it is loading. */
 export const settled = async (page: Page) => {
   await page.locator("#content h1").first().waitFor();

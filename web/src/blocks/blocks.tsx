@@ -17,12 +17,13 @@ export const PageHead = ({
   readonly checkpoint?: string | undefined;
   readonly children?: ReactNode;
 }) => (
-  <header className="relative mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
-    <div className="min-w-0">
+  // On a desk what comes later into the left side, such as a label, must not push the actions below it.
+  <header className="relative mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3 lg:flex-nowrap">
+    <div className="min-w-0 lg:flex-1">
       <h1 className="text-xl font-semibold tracking-tight max-sm:pr-20">{title}</h1>
       {about === undefined ? null : <div className="mt-0.5 text-sm text-muted">{about}</div>}
     </div>
-    <div className="flex flex-wrap items-center gap-2 print:w-full">
+    <div className="flex flex-wrap items-center gap-2 lg:shrink-0 print:w-full">
       {children === undefined ? null : <div className="contents print:hidden">{children}</div>}
       <Share title={title} checkpoint={checkpoint} />
     </div>

@@ -84,7 +84,7 @@ export const Side = ({
 }) => {
   if (address === null) return <span className="text-muted">{none}</span>;
   return (
-    <span className="inline-flex items-center gap-2">
+    <span className="inline-flex items-center gap-2 max-[479px]:flex-col max-[479px]:items-start max-[479px]:gap-0">
       {holderId === null ? null : <HolderName coinType={coinType} holderId={holderId} />}
       <WalletName address={address} />
     </span>

@@ -196,7 +196,7 @@ const columnsOf = (
       cell: ({ id, holderId, kind }) => {
         const at = atOf(kind);
         return (
-          <span className="inline-flex items-center gap-2">
+          <span className="inline-flex items-center gap-2 max-[479px]:flex-col max-[479px]:items-start max-[479px]:gap-0">
             <Link
               to="/holder/$holder"
               params={{ holder: id }}

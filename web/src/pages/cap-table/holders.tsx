@@ -57,6 +57,8 @@ const columnsOf = (unit: Unit, issued: bigint): readonly Column<Row>[] => {
   return [
     {
       header: "Holder",
+      // Labels come later, into what the other columns leave.
+      className: "md:w-full",
       plain: rowId,
       cell: (row) => (
         <span className="inline-flex items-center gap-2 max-[479px]:flex-col max-[479px]:items-start max-[479px]:gap-0">

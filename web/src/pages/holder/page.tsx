@@ -60,7 +60,7 @@ const Holder = ({ token }: { readonly token: Token }) => {
         checkpoint={register.data?.checkpoint}
         about={
           // Room for the label and the date, which come later.
-          <span className="block max-sm:min-h-15">
+          <span className="block max-sm:min-h-15 lg:min-h-10">
             <Labelled token={token} of={subject} name={title} /> in {tokenName(token)}
             {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
             {atMs === undefined ? null : <Moment at={atMs} />}

@@ -71,7 +71,7 @@ const MATRIX: readonly Column<Person>[] = [
         return (
           found && (
             <span className="text-xs" title={found.role}>
-              <span className="font-medium text-good">yes</span>{" "}
+              <span className="font-medium text-good">held</span>{" "}
               {found.since === undefined ? null : (
                 <span className="text-muted" title={momentText(fromSeconds(found.since))}>
                   since {dayText(fromSeconds(found.since))}

@@ -53,7 +53,7 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
       rows={() => next}
       empty={{ title: "No further unlocks" }}
       last={() => (
-        <li className="grid grid-cols-3 gap-2 px-4 py-2">
+        <li className="grid grid-cols-1 gap-2 px-4 sm:grid-cols-3 py-2">
           {sums.map(({ days, amount }) => (
             <div key={days} className="min-w-0">
               <div className="text-xs text-muted">in {days} days</div>

@@ -176,6 +176,7 @@ const columnsOf = (tokens: readonly Token[]) => {
     },
     {
       header: "From",
+      wideOnly: true,
       cell: ({ coinType, fromAddress, fromHolderId }) => (
         <Side
           coinType={coinType}
@@ -187,6 +188,7 @@ const columnsOf = (tokens: readonly Token[]) => {
     },
     {
       header: "To",
+      wideOnly: true,
       cell: ({ coinType, toAddress, toHolderId }) => (
         <Side coinType={coinType} address={toAddress} holderId={toHolderId} none="burned" />
       ),
@@ -199,8 +201,12 @@ const columnsOf = (tokens: readonly Token[]) => {
         <Side coinType={coinType} address={owner} holderId={holderId} none="" />
       ),
     },
-    { header: "Cause", cell: ({ cause }) => CAUSES[cause] },
-    { header: "Held in", cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens") },
+    { header: "Cause", wideOnly: true, cell: ({ cause }) => CAUSES[cause] },
+    {
+      header: "Held in",
+      wideOnly: true,
+      cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
+    },
     {
       header: "Change",
       align: "right",
@@ -208,6 +214,7 @@ const columnsOf = (tokens: readonly Token[]) => {
     },
     {
       header: "Balance after",
+      wideOnly: true,
       align: "right",
       cell: ({ coinType, balanceAfter }) => amount(coinType, balanceAfter),
     },
