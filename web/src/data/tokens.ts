@@ -20,7 +20,14 @@ export type Token = NonNullable<ResultOf<typeof tokensQuery>["tokens"]>[number];
 /** Tokens that `tokens` leaves out and that are listed all the same. */
 const MOST_HELD = 20;
 
-/** All tokens by coin type. Those in quarantine, and incomplete ones, are as they were before it. */
+/** The oldest first; of one age by name, as coin types begin with a hash, whose order means nothing. */
+const byAge = (a: Token, b: Token): number => {
+  const age = BigInt(a.firstCheckpoint) - BigInt(b.firstCheckpoint);
+  if (age !== 0n) return age < 0n ? -1 : 1;
+  return `${tokenName(a)} ${a.coinType}` < `${tokenName(b)} ${b.coinType}` ? -1 : 1;
+};
+
+/** All tokens, the oldest first. Those in quarantine, and incomplete ones, are as they were before it. */
 const readTokens = async (asking: Asking): Promise<{ readonly tokens: readonly Token[] }> => {
   const { data, leftOut } = await askList(tokensQuery, {}, asking);
   const { tokens } = data;
@@ -28,7 +35,7 @@ const readTokens = async (asking: Asking): Promise<{ readonly tokens: readonly T
     leftOut.slice(0, MOST_HELD).map((coinType) => ask(heldTokenQuery, { coinType }, asking)),
   );
   const all = [...(tokens ?? []), ...before.flatMap(({ token }) => token ?? [])];
-  return { tokens: all.toSorted((a, b) => (a.coinType < b.coinType ? -1 : 1)) };
+  return { tokens: all.toSorted(byAge) };
 };
 
 export const useTokens = () => useRead(NOW_LONG, ["tokens"], readTokens);

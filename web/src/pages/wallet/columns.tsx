@@ -79,7 +79,7 @@ export const walletColumns = (address: string): readonly Column<InToken>[] => [
   },
   {
     header: "Transfer group",
-    wideOnly: "very",
+    wideOnly: true,
     cell: ({ groupId }) => groupId,
     plain: ({ groupId }) => groupId,
   },
