@@ -47,6 +47,9 @@ export const WITHOUT_EVENT = "cause not in ('MINT', 'BURN', 'TRANSFER', 'FORCE_T
 /** From zero: the first movement of every wallet of a coin is one. */
 export const FROM_ZERO = "balance_after = change";
 
+/** Where a wallet's balance begins or ends: what is counted over time, however many movements lie between. */
+export const CROSSINGS = `balance_after = 0 or ${FROM_ZERO}`;
+
 const changesTable = <Name extends string>(name: Name) =>
   pgTable(
     name,
@@ -73,6 +76,9 @@ const changesTable = <Name extends string>(name: Name) =>
       index(`${name}_of_transaction`).on(t.txDigest).where(sql.raw(WITHOUT_EVENT)),
       // The coins of a wallet.
       index(`${name}_of_wallet`).on(t.owner, t.coinType).where(sql.raw(FROM_ZERO)),
+      index(`${name}_crossings`)
+        .on(t.coinType, t.owner, t.position, t.balanceAfter)
+        .where(sql.raw(CROSSINGS)),
       index(`${name}_of_cause`).on(indexKey("coin_type", "cause"), t.position, t.owner),
       // One owner's movements of a cause, however many it has of others.
       index(`${name}_of_owner_cause`).on(indexKey("coin_type", "owner", "cause"), t.position),

@@ -1,12 +1,12 @@
 /**
  * Numbers of owners and holders at several checkpoints, as a cap table counts them.
  *
- * One statement reads when each wallet's balance began and ended, and when it belonged to whom: as long as the coin has
- * movements, whatever the number of checkpoints.
+ * One statement reads when each wallet's balance began and ended, from an index of those alone, and when it belonged to
+ * whom: its time grows with the wallets that ever held the coin, not with their movements or the number of checkpoints.
  */
 import { bigints } from "../database/column-arrays.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { FROM_ZERO } from "./balance-changes.ts";
+import { CROSSINGS } from "./balance-changes.ts";
 import { positionsEnd } from "./position.ts";
 import { STILL_OPEN } from "./ranges.ts";
 
@@ -28,7 +28,7 @@ const heldIn = (table: string): string => `
     select owner, balance_after, position / 1000000000 as checkpoint,
            lead(position / 1000000000) over (partition by owner order by position) as next
     from ${table}
-    where coin_type = $1 and position < $2 and (balance_after = 0 or ${FROM_ZERO})
+    where coin_type = $1 and position < $2 and (${CROSSINGS})
   ) as crossings
   where balance_after > 0`;
 

@@ -1,0 +1,2 @@
+CREATE INDEX IF NOT EXISTS "grant_changes_crossings" ON "grant_changes" USING btree ("coin_type","owner","position","balance_after") WHERE balance_after = 0 or balance_after = change;--> statement-breakpoint
+CREATE INDEX IF NOT EXISTS "token_changes_crossings" ON "token_changes" USING btree ("coin_type","owner","position","balance_after") WHERE balance_after = 0 or balance_after = change;
