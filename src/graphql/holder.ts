@@ -161,8 +161,9 @@ const Holder = builder.objectRef<Shown>("Holder").implement({
             "`<commencementTimestampMs>:<objectId>` of the last row seen: only the grants after it.",
         }),
       },
-      complexity: listCost,
-      reads: READS,
+      // A statement for each wallet with grants.
+      complexity: ({ limit }) => ({ ...listCost({ limit }), field: HISTORY_COST }),
+      reads: { ...READS, long: () => true },
       resolve: async ({ coinType, decimals, mark, on, wallets }, args) => {
         const page = { limit: limitOf(args.limit), after: grantCursorOf(args.after) };
         const granted = (await wallets()).filter((wallet) => wallet.granted > 0n);

@@ -139,7 +139,8 @@ builder.queryField("supply", (t) =>
       "the last one that of the last committed checkpoint. Moments before the token was seen are left out.",
     args: seriesArguments,
     complexity: seriesCost,
-    reads: { pipelines: () => FOR_TOKEN_OBJECTS, several: () => true },
+    // A moment takes two statements.
+    reads: { pipelines: () => FOR_TOKEN_OBJECTS, several: () => true, long: () => true },
     resolve: async (_root, args, context) => {
       const coinType = await context.coinType(args.coinType);
       const { reads, marks } = await seriesOf(context.reads.ofCoin(coinType), coinType, args);
@@ -150,7 +151,7 @@ builder.queryField("supply", (t) =>
   }),
 );
 
-/** All movements of the coin are read. */
+/** The beginning and end of every wallet's balance is read. */
 const COUNTS_COST = 1_000;
 
 builder.queryField("holderCounts", (t) =>
@@ -159,7 +160,7 @@ builder.queryField("holderCounts", (t) =>
     nullable: true,
     description:
       "How many hold a token at evenly spaced moments, as supply: each point has the counts of token(atTimestamp). " +
-      "All movements of the coin are read once, whatever the number of points.",
+      "The beginning and end of every wallet's balance is read once, whatever the number of points.",
     args: seriesArguments,
     complexity: (args) => ({ ...seriesCost(args), field: COUNTS_COST }),
     reads: { pipelines: () => FOR_CAP_TABLES, several: () => true, long: () => true },

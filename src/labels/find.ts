@@ -1,17 +1,24 @@
 /** Finds labels: by the beginnings of their words, sealed ones by their whole text. */
-import { byteas } from "../database/column-arrays.ts";
+import { byteas, texts } from "../database/column-arrays.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { folded, wordsOf } from "./label.ts";
 import { COLUMNS, type Label, type LabelKeys, opened, type StoredLabel } from "./read.ts";
 import { marksOf } from "./sealed-text.ts";
 
-/** Labels with the longest word that are compared with the others. */
-const MOST_COMPARED = 500;
+/** Labels with the longest word whose other words are looked up, and those of them that are compared whole. */
+const [MOST_LOOKED_UP, MOST_COMPARED] = [20_000, 500];
 
 const BY_WORD = `
   select ${COLUMNS} from (
-    select word, label_id from label_words where word >= $1 and word < $2
-    order by word, label_id limit $3
+    select word, label_id from (
+      select word, label_id from label_words where word >= $1 and word < $2
+      order by word, label_id limit ${MOST_LOOKED_UP}
+    ) as longest where not exists (
+      select from unnest($3::text[], $4::text[]) as other (first, behind) where not exists (
+        select from label_words o where o.label_id = longest.label_id and o.word >= other.first and o.word < other.behind
+      )
+    )
+    order by word, label_id limit ${MOST_COMPARED}
   ) as w cross join lateral (select * from labels c where c.id = w.label_id limit 1) as l
   where l.ended_at is null
   order by w.word`;
@@ -48,7 +55,8 @@ export const findLabels = async (
       : read<StoredLabel>(on, BY_WORD, [
           first,
           behind(first),
-          others.length === 0 ? limit * 2 : MOST_COMPARED,
+          texts(others),
+          texts(others.map(behind)),
         ]),
     ring === undefined ? [] : read<StoredLabel>(on, BY_MARK, [byteas(marksOf(ring, text)), limit]),
   ]);
