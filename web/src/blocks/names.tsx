@@ -14,9 +14,12 @@ export const LabelText = ({
   readonly of: Subject;
 }) => {
   const token = useToken();
-  const text = useLabels(coinType ?? token?.coinType ?? "").labelOf(subject)?.text;
-  if (text == null) return null;
-  return (
+  return <LabelOf text={useLabels(coinType ?? token?.coinType ?? "").labelOf(subject)?.text} />;
+};
+
+/** A label's text; nothing without one. */
+export const LabelOf = ({ text }: { readonly text: string | null | undefined }) =>
+  text == null ? null : (
     <span
       className="inline-block max-w-64 min-w-0 align-bottom max-md:max-w-24 overflow-hidden text-ellipsis text-muted"
       title={text}
@@ -24,7 +27,6 @@ export const LabelText = ({
       {text}
     </span>
   );
-};
 
 /** `Holder 7`, linked to the holder at the moment in view, and its label. */
 export const HolderName = ({

@@ -87,6 +87,8 @@ export const useLabels = (coinType: string) => {
   );
 };
 
+export type LabelsOfToken = ReturnType<typeof useLabels>;
+
 /** Gives, changes or removes (`text` null) a label. The error is an AskError. */
 export const useSetLabel = (coinType: string, subject: Subject, current: Label | undefined) => {
   const { key } = useSession();

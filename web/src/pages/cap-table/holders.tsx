@@ -5,8 +5,8 @@ import { shareOf } from "../../../../client/cap-rows.ts";
 import { Badge, Empty } from "../../blocks/blocks.tsx";
 import { amountColumn, type Unit } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { LabelText } from "../../blocks/names.tsx";
-import { subjectOf } from "../../data/labels.ts";
+import { LabelOf } from "../../blocks/names.tsx";
+import { type LabelsOfToken, subjectOf, useLabels } from "../../data/labels.ts";
 import { keepMoment, type Token, tokenLabel } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, rowLabel } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
@@ -24,9 +24,11 @@ export const Holders = ({
   const navigate = useNavigate();
   const { symbol } = token;
   const { decimals, issued } = register;
+  // Once, not in each row: a long register scrolls through thousands.
+  const { labelOf } = useLabels(token.coinType);
   const columns = useMemo(
-    () => columnsOf({ decimals, symbol }, issued),
-    [decimals, symbol, issued],
+    () => columnsOf({ decimals, symbol }, issued, labelOf),
+    [decimals, symbol, issued, labelOf],
   );
   return (
     <DataTable
@@ -52,7 +54,11 @@ export const Holders = ({
   );
 };
 
-const columnsOf = (unit: Unit, issued: bigint): readonly Column<Row>[] => {
+const columnsOf = (
+  unit: Unit,
+  issued: bigint,
+  labelOf: LabelsOfToken["labelOf"],
+): readonly Column<Row>[] => {
   const part = { sorted: true, isPart: true, wideOnly: true } as const;
   return [
     {
@@ -70,7 +76,7 @@ const columnsOf = (unit: Unit, issued: bigint): readonly Column<Row>[] => {
           >
             {rowLabel(rowId(row), row.holderId)}
           </Link>
-          <LabelText of={subjectOf(row)} />
+          <LabelOf text={labelOf(subjectOf(row))?.text} />
           {row.holderId === null ? <Badge tone="warn">no holder</Badge> : null}
           {row.wallets.some(({ isFrozen }) => isFrozen) ? <Badge tone="bad">frozen</Badge> : null}
         </span>
