@@ -110,10 +110,12 @@ export const DataTable = <Row extends object>({
   const sorted = table.getRowModel().rows;
   const box = useRef<HTMLElement>(null);
   const long = sorted.length > (usePrinting() ? MAX_PRINTED_ROWS : MAX_DRAWN_ROWS);
+  // The same function while the rows are the same: with another one all rows are measured again.
+  const keyAt = useCallback((index: number) => sorted[index]?.id ?? index, [sorted]);
   const virtual = useVirtualizer({
     count: sorted.length,
     getScrollElement: () => box.current,
-    getItemKey: (index) => sorted[index]?.id ?? index,
+    getItemKey: keyAt,
     estimateSize: () => ROW_HEIGHT,
     overscan: 12,
     enabled: long,
