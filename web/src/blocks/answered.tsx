@@ -1,7 +1,7 @@
 /** The states of an answer: loading, failed, there, or there and out of date. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useContext } from "react";
+import { type ReactNode, type RefObject, useContext, useLayoutEffect, useRef } from "react";
 import { Button } from "../controls/controls.tsx";
 import { AskError, ask, graph, type Quarantine } from "../data/ask.ts";
 import { isRefused } from "../data/queries.ts";
@@ -88,18 +88,47 @@ export const AsOf = ({
   );
 };
 
-/** A placeholder of so many lines of text. */
-export const Loading = ({ lines = 4 }: { readonly lines?: number }) => (
-  <div role="status" aria-label="Loading" className="space-y-2 px-4 py-4">
-    {Array.from({ length: lines }, (_, line) => (
-      <div
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
-        key={line}
-        className="h-4 motion-safe:animate-pulse rounded bg-sunken"
-      />
-    ))}
-  </div>
-);
+/** A placeholder of so many lines of text; what stands below it waits with it. */
+export const Loading = ({ lines = 4 }: { readonly lines?: number }) => {
+  const placeholder = useRef<HTMLDivElement>(null);
+  useLoadingMark(placeholder);
+  return (
+    <div ref={placeholder} role="status" aria-label="Loading" className="space-y-2 px-4 py-4">
+      {Array.from({ length: lines }, (_, line) => (
+        <div
+          // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+          key={line}
+          className="h-4 motion-safe:animate-pulse rounded bg-sunken"
+        />
+      ))}
+    </div>
+  );
+};
+
+/**
+ * Marks the placeholder and what it stands in as `data-loading`, which hides what follows (styles.css). A `:has()` there
+ * would be matched anew with each row that a scroll draws.
+ */
+const useLoadingMark = (placeholder: RefObject<HTMLElement | null>) =>
+  useLayoutEffect(() => {
+    const marked: HTMLElement[] = [];
+    let at = placeholder.current;
+    while (at !== null && at.id !== "content") {
+      marked.push(at);
+      at = at.parentElement;
+    }
+    if (at === null) return;
+    for (const element of marked) count(element, 1);
+    return () => {
+      for (const element of marked) count(element, -1);
+    };
+  }, [placeholder]);
+
+const count = ({ dataset }: HTMLElement, by: 1 | -1) => {
+  const placeholders = Number(dataset.loading ?? 0) + by;
+  if (placeholders > 0) dataset.loading = `${placeholders}`;
+  else delete dataset.loading;
+};
 
 /** Instead of what failed: why, and a button. */
 export const Fault = ({

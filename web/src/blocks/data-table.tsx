@@ -108,6 +108,7 @@ export const DataTable = <Row extends object>({
     state: { sorting },
   });
   const sorted = table.getRowModel().rows;
+  const rowsNow = useCallback(() => sorted.map(({ original }) => original), [sorted]);
   const box = useRef<HTMLElement>(null);
   const long = sorted.length > (usePrinting() ? MAX_PRINTED_ROWS : MAX_DRAWN_ROWS);
   // The same function while the rows are the same: with another one all rows are measured again.
@@ -155,7 +156,7 @@ export const DataTable = <Row extends object>({
           shown={shown}
           isChosen={chosenIds !== null}
           onChoose={chooseColumns}
-          rowsNow={() => sorted.map(({ original }) => original)}
+          rowsNow={rowsNow}
           file={file}
         />
       )}

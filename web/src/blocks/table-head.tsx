@@ -1,10 +1,11 @@
 /** The headings of a table; a click on one sorts by it. */
+import { memo } from "react";
 import { DownIcon } from "../shown/icons.tsx";
 import { type Column, columnId } from "./column.ts";
 import { placeOf } from "./table-row.tsx";
 import type { Order } from "./table-view.ts";
 
-export const TableHead = <Row,>({
+const DrawnHead = <Row,>({
   columns,
   opens,
   order,
@@ -70,6 +71,9 @@ export const TableHead = <Row,>({
     </thead>
   );
 };
+
+/** Drawn once, not with each row that a scroll draws. */
+export const TableHead = memo(DrawnHead) as typeof DrawnHead;
 
 const Heading = <Row,>({ of: { header, unit } }: { readonly of: Column<Row> }) => (
   <>

@@ -1,4 +1,5 @@
 /** Above the table of a view: which columns it shows, and its rows as a file. */
+import { memo } from "react";
 import { Button } from "../controls/controls.tsx";
 import { Dropdown } from "../controls/dropdown.tsx";
 import { save } from "../data/ask.ts";
@@ -6,7 +7,7 @@ import { SaveIcon } from "../shown/icons.tsx";
 import { type Column, columnId } from "./column.ts";
 import { csvFile, tableCsv } from "./csv.ts";
 
-export const TableTools = <Row,>({
+const DrawnTools = <Row,>({
   columns,
   shown,
   isChosen,
@@ -77,3 +78,6 @@ export const TableTools = <Row,>({
     </div>
   );
 };
+
+/** Drawn once, not with each row that a scroll draws. */
+export const TableTools = memo(DrawnTools) as typeof DrawnTools;

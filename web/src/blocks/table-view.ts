@@ -1,6 +1,6 @@
 /** The reader's choices of a table: order and columns. Those of a named view are in the page's address. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { kept } from "../data/store.ts";
 
 /** By the id of a column. */
@@ -38,6 +38,7 @@ export const useTableView = (view: string | undefined) => {
   });
   const adjust = useAdjustAddress();
   const [ownOrder, setOwnOrder] = useState<Order | null>(null);
+  const orderInAddress = useMemo(() => orderOf(search.sort), [search.sort]);
   const inAddress = view === undefined ? undefined : search.columns;
   // A link is to show what its sender sees: columns that this browser remembers go into the address.
   useEffect(() => {
@@ -62,7 +63,7 @@ export const useTableView = (view: string | undefined) => {
     [view, adjust],
   );
   return {
-    order: view === undefined ? ownOrder : orderOf(search.sort),
+    order: view === undefined ? ownOrder : orderInAddress,
     /** Ids of the chosen columns; null: none were chosen. */
     columns: inAddress?.split(",") ?? null,
     chooseColumns,
