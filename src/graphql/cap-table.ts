@@ -49,6 +49,10 @@ const EXPECTED_WALLETS = 2;
 /** A page of any length reads every owner of the coin. */
 const TABLE_COST = 1_000;
 
+/** Cursor of a row. */
+const placeText = ({ balance, holderId, wallets }: CapRow): string =>
+  `${balance}:${holderId ?? wallets[0]?.address ?? ""}`;
+
 const CapTableWallet = builder.objectRef<CapWallet>("CapTableWallet").implement({
   description: "A wallet at the checkpoint.",
   fields: (t) => ({
@@ -104,8 +108,7 @@ const CapTableRow = builder.objectRef<Row>("CapTableRow").implement({
     }),
     cursor: t.string({
       description: "Pass it as after for the rows after this one.",
-      resolve: ({ balance, holderId, wallets }) =>
-        `${balance}:${holderId ?? wallets[0]?.address ?? ""}`,
+      resolve: placeText,
     }),
   }),
 });
@@ -172,6 +175,7 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
     }),
     rows: t.field({
       type: [CapTableRow],
+      cursorOf: placeText,
       description:
         "By balance, largest first; equal ones by holder id, then wallets without a holder by address. " +
         "There are no rows with a zero balance.",

@@ -1,21 +1,25 @@
 /**
- * Each list as a connection, for clients that expect Relay's: `<list>Connection` with edges, opaque cursors and
- * pageInfo. Made from the list's field, which declares with `cursorOf` where each row is.
+ * Each paged list as a connection, for clients that expect Relay's: `<list>Connection` with edges, opaque cursors
+ * and pageInfo. Made from the list's field, which declares with `cursorOf` where each row is. A table's connection
+ * has the table's other fields, too.
  */
 import {
   GraphQLBoolean,
+  type GraphQLField,
   type GraphQLFieldConfig,
   type GraphQLFieldConfigArgumentMap,
+  type GraphQLFieldConfigMap,
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
   type GraphQLOutputType,
+  type GraphQLResolveInfo,
   GraphQLSchema,
   GraphQLString,
   getNamedType,
+  getNullableType,
   isListType,
-  isNonNullType,
   isObjectType,
 } from "graphql";
 import { badInput } from "./errors.ts";
@@ -28,7 +32,8 @@ const MAX_FIRST = MAX_LIMIT - 1;
 /** Arguments of a list that its connection replaces, or has none of. */
 const REPLACED: ReadonlySet<string> = new Set(["limit", "after", "offset"]);
 
-type Field = GraphQLFieldConfig<unknown, unknown>;
+type Field = GraphQLField<unknown, unknown>;
+type FieldConfig = GraphQLFieldConfig<unknown, unknown>;
 type Arguments = Readonly<Record<string, unknown>>;
 
 const PageInfo = new GraphQLObjectType({
@@ -51,28 +56,75 @@ const PageInfo = new GraphQLObjectType({
   },
 });
 
-/** The schema with a connection beside each list that declares `cursorOf`. */
+/** The schema with a connection beside each list that declares `cursorOf`, and beside each table of such rows. */
 export const withConnections = (schema: GraphQLSchema): GraphQLSchema => {
-  const config = schema.toConfig();
-  const query = config.query?.toConfig();
-  if (query === undefined) return schema;
-  const connections = Object.entries(query.fields).flatMap(([name, field]) => {
-    const cursorOf = declaredCursor(field);
-    return cursorOf === undefined
-      ? []
-      : [[`${name}Connection`, connectionOf(name, field, cursorOf)] as const];
-  });
-  const extended = new GraphQLObjectType({
-    ...query,
-    fields: { ...query.fields, ...Object.fromEntries(connections) },
-  });
-  const types = config.types.filter(({ name }) => name !== query.name);
-  return new GraphQLSchema({ ...config, query: extended, types });
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type)) continue;
+    const prefix = type === schema.getQueryType() ? "" : type.name;
+    const connections = Object.entries(type.getFields()).flatMap(([name, field]) => {
+      const paged = pagedIn(field);
+      if (paged === undefined) return [];
+      const typeName = `${prefix}${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+      const connection = connectionOf({ name, typeName }, field.toConfig(), paged);
+      return [[`${name}Connection`, connection] as const];
+    });
+    const added = new GraphQLObjectType({
+      name: type.name,
+      fields: Object.fromEntries(connections),
+    });
+    // In place, because other types refer to this one.
+    Object.assign(type.getFields(), added.getFields());
+  }
+  return new GraphQLSchema(schema.toConfig());
 };
 
-const connectionOf = (name: string, list: Field, cursorOf: (row: unknown) => unknown): Field => {
-  const row = rowOf(list.type);
-  const typeName = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+/** Rows that a field's arguments page: of the list that it answers, or of a list in the table that it answers. */
+type Paged = {
+  readonly row: GraphQLObjectType;
+  readonly cursorOf: (row: unknown) => unknown;
+  /** Null where the answer is. */
+  readonly rowsOf: Resolver;
+  /** What a table has beside its rows. */
+  readonly beside: GraphQLFieldConfigMap<unknown, unknown>;
+};
+
+type Resolver = (
+  answer: unknown,
+  context: unknown,
+  info: GraphQLResolveInfo,
+) => Promise<unknown> | unknown;
+
+const pagedIn = (field: Field): Paged | undefined => {
+  if (!isPaging(field)) return undefined;
+  const own = declaredCursor(field);
+  if (own !== undefined) {
+    return { row: rowOf(field.type), cursorOf: own, rowsOf: (rows) => rows, beside: {} };
+  }
+  const table = getNullableType(field.type);
+  if (!isObjectType(table)) return undefined;
+  const fields = table.getFields();
+  for (const [name, rows] of Object.entries(fields)) {
+    const cursorOf = declaredCursor(rows);
+    if (cursorOf === undefined || isPaging(rows)) continue;
+    const { [name]: _rows, ...beside } = table.toConfig().fields;
+    return {
+      row: rowOf(rows.type),
+      cursorOf,
+      rowsOf: (answer, context, info) => answer && rows.resolve?.(answer, {}, context, info),
+      beside,
+    };
+  }
+  return undefined;
+};
+
+/** Whether arguments of its own choose a page. */
+const isPaging = ({ args }: Field): boolean => args.some(({ name }) => name === "after");
+
+const connectionOf = (
+  { name, typeName }: { readonly name: string; readonly typeName: string },
+  list: FieldConfig,
+  { row, cursorOf, rowsOf, beside }: Paged,
+): FieldConfig => {
   const edge = new GraphQLObjectType({
     name: `${typeName}Edge`,
     description: `A row of ${name}, and where it is.`,
@@ -88,6 +140,7 @@ const connectionOf = (name: string, list: Field, cursorOf: (row: unknown) => unk
     name: `${typeName}Connection`,
     description: `A page of ${name}.`,
     fields: {
+      ...beside,
       edges: {
         type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(edge))),
         description: "The rows of the page.",
@@ -119,12 +172,15 @@ const connectionOf = (name: string, list: Field, cursorOf: (row: unknown) => unk
       const first = firstOf(given.first);
       const after = decoded(given.after);
       const asked = { ...given, limit: first + 1, after };
-      const rows: unknown = await list.resolve?.(parent, asked, context, info);
+      const answer: unknown = await list.resolve?.(parent, asked, context, info);
+      const rows = await rowsOf(answer, context, info);
+      if (rows === null) return null;
       if (!Array.isArray(rows)) throw new Error(`${name} is no list`);
       const edges = rows
         .slice(0, first)
         .map((node: unknown) => ({ cursor: encoded(cursorOf(node)), node }));
       return {
+        ...(answer === rows ? {} : Object(answer)),
         edges,
         pageInfo: {
           hasNextPage: rows.length > first,
@@ -139,14 +195,14 @@ const connectionOf = (name: string, list: Field, cursorOf: (row: unknown) => unk
 
 /** The type of a list's rows. */
 const rowOf = (type: GraphQLOutputType): GraphQLObjectType => {
-  const list = isNonNullType(type) ? type.ofType : type;
+  const list = getNullableType(type);
   const row = getNamedType(type);
   if (isListType(list) && isObjectType(row)) return row;
   throw new Error(`${type} is no list, and has no cursors`);
 };
 
 /** The cost of the list, with its edges. */
-const costOf = (list: Field) => {
+const costOf = (list: FieldConfig) => {
   const complexity: unknown = list.extensions?.complexity;
   if (typeof complexity !== "function") throw new Error("a list of rows has a cost");
   return (args: Arguments): unknown => complexity(asList(args));

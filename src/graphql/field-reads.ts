@@ -77,6 +77,11 @@ declare global {
       ResolveReturnShape = unknown,
     > {
       reads?: FieldReads<InputShapeFromFields<Args>>;
+      /**
+       * The place of a row of a list, as the argument `after` takes it, of the list or of the field that answers
+       * with its table: there is a connection, too.
+       */
+      cursorOf?: (row: RowOf<ShapeFromTypeParam<Types, Type, false>>) => string | bigint;
     }
     interface QueryFieldOptions<
       Types extends SchemaTypes,
@@ -86,8 +91,6 @@ declare global {
       ResolveReturnShape,
     > {
       reads: FieldReads<InputShapeFromFields<Args>>;
-      /** The place of a row of a list, as its argument `after` takes it: the list becomes a connection, too. */
-      cursorOf?: (row: RowOf<ShapeFromTypeParam<Types, Type, false>>) => string | bigint;
     }
   }
 }

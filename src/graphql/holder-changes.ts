@@ -1,6 +1,10 @@
 /** Changes of a holder's balance over all wallets that it had: `holder { history }`. */
 import type { Reads } from "../database/readers.ts";
-import { type HolderChange as Change, ROW_KINDS } from "../projections/holder-history.ts";
+import {
+  type HolderChange as Change,
+  type HistoryPlace,
+  ROW_KINDS,
+} from "../projections/holder-history.ts";
 import { positionsEnd } from "../projections/position.ts";
 import { highest, lowest } from "../values/bigints.ts";
 import { BalancePart, CAUSE_VALUES } from "./balance-changes.ts";
@@ -18,6 +22,10 @@ const HolderChangeCause = builder.enumType("HolderChangeCause", {
   } as const,
 });
 
+/** Cursor of a row. */
+export const changeCursor = ({ position, wallet, kind }: HistoryPlace): string =>
+  `${position}:${wallet}:${kind}`;
+
 export const HolderChange = builder.objectRef<Change>("HolderChange").implement({
   description:
     "How one transaction changed the balance of one of a holder's wallets, or gave or took a wallet that had one. A " +
@@ -25,7 +33,7 @@ export const HolderChange = builder.objectRef<Change>("HolderChange").implement(
   fields: (t) => ({
     cursor: t.string({
       description: `\`<position>:<wallet>:<kind>\`, a kind of ${ROW_KINDS.join(", ")}: pass it as after for the rows after this one.`,
-      resolve: ({ position, wallet, kind }) => `${position}:${wallet}:${kind}`,
+      resolve: changeCursor,
     }),
     position: t.exposeString("position", {
       description: "Place of the transaction in chain order, decimal; its last four digits are 0.",

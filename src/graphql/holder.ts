@@ -19,7 +19,7 @@ import { once } from "../waiting/once.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { pastArguments, SortOrder } from "./fields.ts";
-import { boundsArguments, boundsOf, HolderChange } from "./holder-changes.ts";
+import { boundsArguments, boundsOf, changeCursor, HolderChange } from "./holder-changes.ts";
 import {
   coinTypeArgument,
   grantCursorOf,
@@ -31,7 +31,7 @@ import {
 } from "./input.ts";
 import { asOfIn, checkpointOf, markOf } from "./past.ts";
 import { holderSubject, labelField, walletSubject } from "./shown-labels.ts";
-import { TokenTimelock } from "./token-timelocks.ts";
+import { grantCursor, TokenTimelock } from "./token-timelocks.ts";
 
 /** A wallet, and when it was given to the holder, Unix milliseconds. */
 type Member = WalletState & { readonly sinceMs: bigint };
@@ -152,6 +152,7 @@ const Holder = builder.objectRef<Shown>("Holder").implement({
     }),
     grants: t.field({
       type: [TokenTimelock],
+      cursorOf: grantCursor,
       description:
         "Live grants of its wallets, earliest commencement first, equal ones by object id, as in tokenTimelocks.",
       args: {
@@ -178,6 +179,7 @@ const Holder = builder.objectRef<Shown>("Holder").implement({
     }),
     history: t.field({
       type: [HolderChange],
+      cursorOf: changeCursor,
       description:
         "Every change of its balance up to the checkpoint, over all wallets that it had then: the changes add up to " +
         "totalAfter, and in the end to balance. A page costs the same wherever it is.",

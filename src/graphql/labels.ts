@@ -65,6 +65,7 @@ export const Label = builder.objectRef<Row>("Label").implement({
 builder.queryField("labels", (t) =>
   t.field({
     type: [Label],
+    cursorOf: ({ id }) => id,
     nullable: true,
     description:
       "Current labels, by id. Empty for keys that do not see labels (`keys create --labels`): `_meta { seesLabels }`.",

@@ -17,6 +17,9 @@ const StateKindEnum = builder.enumType("StateKind", {
   values: STATE_KINDS,
 });
 
+/** Cursor of a row. */
+const placeText = ({ place }: Row): string => place.join("|");
+
 const StateRange = builder.objectRef<Row>("StateRange").implement({
   description: "A state and the checkpoints at whose end it held.",
   fields: (t) => ({
@@ -34,7 +37,7 @@ const StateRange = builder.objectRef<Row>("StateRange").implement({
     }),
     cursor: t.string({
       description: "Pass it as after for the rows after this one.",
-      resolve: ({ place }) => place.join("|"),
+      resolve: placeText,
     }),
   }),
 });
@@ -54,6 +57,7 @@ const placeIn = (kind: StateKind, after: string | null | undefined) => {
 builder.queryField("stateRanges", (t) =>
   t.field({
     type: [StateRange],
+    cursorOf: placeText,
     nullable: true,
     description:
       "Every state of a coin that had begun by a checkpoint, by key: past answers of tokenObjects, tokenTimelocks, " +

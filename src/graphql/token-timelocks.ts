@@ -14,6 +14,13 @@ import {
 } from "./input.ts";
 import { asOfIn, isByTime, readAsOf } from "./past.ts";
 
+/** Cursor of a row. */
+export const grantCursor = ({
+  commencementTimestampMs,
+  objectId,
+}: Pick<Row, "commencementTimestampMs" | "objectId">): string =>
+  `${commencementTimestampMs}:${objectId}`;
+
 export const TokenTimelock = builder
   .objectRef<Row & { readonly decimals: number | null }>("TokenTimelock")
   .implement({
@@ -61,7 +68,7 @@ export const TokenTimelock = builder
 builder.queryField("tokenTimelocks", (t) =>
   t.field({
     type: [TokenTimelock],
-    cursorOf: ({ commencementTimestampMs, objectId }) => `${commencementTimestampMs}:${objectId}`,
+    cursorOf: grantCursor,
     nullable: true,
     description:
       "Live grants of a coin type, or of one owner, earliest commencement first, equal ones by object id. " +

@@ -95,6 +95,7 @@ const Wallet = builder.objectRef<Shown>("Wallet").implement({
     }),
     tokens: t.field({
       type: [WalletToken],
+      cursorOf: ({ coinType }) => coinType,
       description:
         "Tokens of which it has a balance, or in which it has a holder, a group, a freeze or a role, by coin type.",
       args: {
