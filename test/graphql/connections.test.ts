@@ -37,7 +37,7 @@ const LISTS: Readonly<Record<string, List>> = {
   tokenTimelocks: [`coinType: "${ACME}"`, "objectId"],
   tokens: ["", "coinType"],
   labels: ["", "text"],
-  stateRanges: [`kind: HOLDER, coinType: "${ACME}", atCheckpoint: "20"`, "line"],
+  stateRanges: [`kind: TOKEN, coinType: "${ACME}", atCheckpoint: "20"`, "line"],
 };
 
 /** Each list of something that the query answers. */
