@@ -4,7 +4,9 @@ import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import {
   COIN,
   coinOfOwners,
+  FIRST_CHECKPOINT,
   FIRST_MS,
+  type Fill,
   type GrowingTable,
   NEXT_CHECKPOINT,
   PACKAGE,
@@ -27,7 +29,7 @@ export const writeBasics = async (
   await sql`
     insert into log_high_water
       (packages, first_checkpoint, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms)
-    values (array[${PACKAGE}], 0, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
+    values (array[${PACKAGE}], ${FIRST_CHECKPOINT}, ${next}, ${next - 1}, 'digest', ${FIRST_MS})`;
   for (const { name, layout } of ledgerPipelines) {
     await sql`
       insert into ${sql(`${name}_watermark`)}
@@ -42,6 +44,9 @@ export const writeBasics = async (
       insert into log_coins (coin_type, folded, is_security, decimals, decimals_source)
       values (${coinType}, ${coinType.toLowerCase()}, true, ${DECIMALS}, 'ledger')`;
   }
+  await sql`
+    insert into tokens (coin_type, first_checkpoint, symbol, name)
+    values (${COIN}, ${FIRST_CHECKPOINT}, 'BENCH', 'Bench coin')`;
   for (const owners of roleOwners) {
     await sql.unsafe(
       `insert into wallet_roles (coin_type, owner, role, position) ${rolesOfOwners(owners)}`,
@@ -50,21 +55,26 @@ export const writeBasics = async (
   await sql`vacuum analyze wallet_roles`;
 };
 
-export const emptyTable = async ({ sql }: Database, table: GrowingTable): Promise<void> => {
+export const emptyTable = async ({ sql }: Database, table: string): Promise<void> => {
   await sql`truncate ${sql(table)}`;
 };
 
+/** As `fill`, with the table's own rows. */
+export const fillTable = (database: Database, table: GrowingTable, count: number): Promise<void> =>
+  fill(database, { table, row: ROWS[table] }, count);
+
 /**
- * Replaces a table's rows by `count` (a power of ten), rebuilds indexes, runs the statistics of
+ * Replaces a table's rows by `count` (a power of ten) or as many as the fill says, rebuilds indexes, runs the statistics of
  * autovacuum, and reads every page once, so that no measurement meets a cold page.
  */
-export const fillTable = async (
+export const fill = async (
   database: Database,
-  table: GrowingTable,
-  count: number,
+  { table, row: rowOf, rows = (size) => size }: Fill,
+  size: number,
 ): Promise<void> => {
   const { sql } = database;
-  const row = ROWS[table](count);
+  const count = rows(size);
+  const row = rowOf(count);
   const [columns, values] = [Object.keys(row).join(", "), Object.values(row).join(", ")];
   await emptyTable(database, table);
   // Reads are the same; its WAL would double the writes.
@@ -93,10 +103,7 @@ export const fillTable = async (
  * Drops the indexes; the returned function rebuilds them in bulk, since random keys are slow row by
  * row.
  */
-const dropIndexes = async (
-  database: Database,
-  table: GrowingTable,
-): Promise<() => Promise<void>> => {
+const dropIndexes = async (database: Database, table: string): Promise<() => Promise<void>> => {
   const { sql } = database;
   const indexes = await sql<{ drop: string; make: string }[]>`
     select coalesce('alter table ' || indrelid::regclass || ' drop constraint ' || conname,

@@ -26,11 +26,11 @@ const ROLES = [
 
 /** The watermarks, after all rows. */
 export const NEXT_CHECKPOINT = 160_000_000;
-const FIRST_CHECKPOINT = 150_000_000;
+export const FIRST_CHECKPOINT = 150_000_000;
 /** Long ago, so that the age keeps its number of digits during a measurement. */
 export const FIRST_MS = 1_600_000_000_000;
 const PER_CHECKPOINT = 4;
-const CHECKPOINT_MS = 250;
+export const CHECKPOINT_MS = 250;
 
 /** Multiplying by this prime shuffles the numbers below any power of ten. */
 const SHUFFLE = 7_919;
@@ -47,9 +47,17 @@ export const GROWING = [
 /** These, and tables of the past. */
 export const GROWING_WITH_PAST = [...GROWING, "token_changes"] as const;
 
+/** How a table is filled: SQL for each column of row `n`, from 0. */
+export type Fill = {
+  readonly table: string;
+  readonly row: (count: number) => Readonly<Record<string, string>>;
+  /** Rows by the size that is measured; that size unless given. */
+  readonly rows?: (size: number) => number;
+};
+
 export type GrowingTable = (typeof GROWING_WITH_PAST)[number];
 
-/** The wallet of a quarter of all movements; the others have about eight. */
+/** The wallet of a quarter of all movements; the others have three or more. */
 export const BUSY_WALLET = -1;
 
 /** A movement in so many has the rare type. */
@@ -84,22 +92,25 @@ export const holderPlace = (number: number, count: number): string => {
   return `${tokens + (number % 5 === 0 ? 500 : 0)}:${wallet(number)}`;
 };
 
-const walletSql = (number: string) => `'0x' || encode(sha256(int4send((${number})::int4)), 'hex')`;
+/** SQL of `wallet`. */
+export const walletSql = (number: string) =>
+  `'0x' || encode(sha256(int4send((${number})::int4)), 'hex')`;
 
-/** Digest of a transaction's rows; each has two. */
+/** Digest of a transaction's rows, of base58's characters; each has two. */
 export const digestOfRow = (row: number): string => {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(-1 - Math.floor(row / 2));
-  return createHash("sha256").update(bytes).digest("hex").slice(0, 44);
+  const hex = createHash("sha256").update(bytes).digest("hex").slice(0, 44);
+  return hex.replaceAll("0", "z");
 };
 
 /** SQL for a role's type; six consecutive numbers give six different ones. */
 const roleSql = (number: string) =>
   `(array['${ROLES.join("', '")}'])[(${number}) % ${ROLES.length} + 1]`;
 
-const DIGEST = `substr(encode(sha256(int4send(-1 - n / 2)), 'hex'), 1, 44)`;
-const POSITION = `(${FIRST_CHECKPOINT} + n / ${PER_CHECKPOINT})::int8 * 1000000000 + n % ${PER_CHECKPOINT} * 10000`;
-const TIME = `${FIRST_MS} + (n / ${PER_CHECKPOINT})::int8 * ${CHECKPOINT_MS}`;
+export const DIGEST = `translate(substr(encode(sha256(int4send(-1 - n / 2)), 'hex'), 1, 44), '0', 'z')`;
+export const POSITION = `(${FIRST_CHECKPOINT} + n / ${PER_CHECKPOINT})::int8 * 1000000000 + n % ${PER_CHECKPOINT} * 10000`;
+export const TIME = `${FIRST_MS} + (n / ${PER_CHECKPOINT})::int8 * ${CHECKPOINT_MS}`;
 const OBJECT_OWNER = walletSql(`case when n < ${BUSY_OBJECTS} then 0 else n / 4 end`);
 const OBJECT_ID = walletSql("-100000000 - n");
 
@@ -125,8 +136,9 @@ export const ROWS: Readonly<
     owner: walletSql(`case when n % 4 = 2 then ${BUSY_WALLET} else n / 4 end`),
     position: POSITION,
     cause: `case when n % ${RARE_IN} = 2 then '${RARE_CAUSE}' else 'TRANSFER' end`,
-    change: "n::int8 * 1000 + 1",
-    balance_after: "n::int8 * 1000 + 1",
+    change: "1000",
+    // The busiest wallet has every fourth row; the others have three each.
+    balance_after: `case n % 4 when 2 then n / 4 + 1 when 3 then 3 else n % 4 + 1 end::int8 * 1000`,
     tx_digest: DIGEST,
     timestamp_ms: TIME,
   }),

@@ -28,9 +28,34 @@ const FIELDS = {
     "address checkpoint checkpointTimestamp tokens { coinType decimals symbol name balance tokens granted holderId groupId isFrozen roles roleBits }",
   holder:
     "holderId checkpoint since balance tokens granted unlocked locked wallets { address balance since } history { cursor wallet cause part change totalAfter counterparty counterpartyHolderId txDigest }",
+  holderHistory:
+    "holderId history(limit: $limit, after: $after, order: $order) { cursor wallet cause part change totalAfter counterparty counterpartyHolderId txDigest }",
+  capTable:
+    "checkpoint holderCount rows { holderId label balance wallets { address label balance } }",
+  labels: "id kind coinType holderId address role text isSealed by at cursor",
+  search: "kind coinType symbol holderId address txDigest eventId checkpoint timestamp label",
+  supply: "checkpoint checkpointTimestamp totalSupply",
+  holderCounts: "checkpoint checkpointTimestamp holders owners",
 } as const;
 
-export type QueryName = keyof typeof FIELDS;
+/** Queries of a field with other arguments or selections than its own. */
+const FIELD_OF: Readonly<Record<string, string>> = { holderHistory: "holder" };
+
+/** Lists that are also queried as connections. */
+const CONNECTED = ["tokenActivity", "tokenHolders", "holderEvents", "balanceChanges"] as const;
+
+export type QueryName = keyof typeof FIELDS | `${(typeof CONNECTED)[number]}Connection`;
+
+const SELECTIONS: ReadonlyMap<string, string> = new Map<string, string>([
+  ...Object.entries(FIELDS),
+  ...CONNECTED.map(
+    (list) =>
+      [
+        `${list}Connection`,
+        `edges { cursor node { ${FIELDS[list]} } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`,
+      ] as const,
+  ),
+]);
 
 const VARIABLE_TYPES = {
   coinType: "String!",
@@ -39,6 +64,11 @@ const VARIABLE_TYPES = {
   digest: "String!",
   holderId: "String!",
   limit: "Int",
+  first: "Int",
+  points: "Int",
+  text: "String!",
+  from: "String",
+  to: "String",
   after: "String",
   sinceTimestamp: "String",
   order: "SortOrder",
@@ -59,16 +89,22 @@ export type Question = { readonly name: QueryName | "__typename"; readonly varia
 
 const bodyOf = ({ name, variables }: Question): string => {
   if (name === "__typename") return JSON.stringify({ query: "{ __typename }" });
-  const given = Object.entries(VARIABLE_TYPES).filter(([variable]) => variable in variables);
+  const selection = SELECTIONS.get(name) ?? "";
+  const isNested = (variable: string) => new RegExp(`\\$${variable}\\b`).test(selection);
+  const given = Object.entries(VARIABLE_TYPES).filter(
+    ([variable]) => variable in variables || isNested(variable),
+  );
   const bracketed = (parts: readonly string[]) =>
     parts.length === 0 ? "" : `(${parts.join(", ")})`;
   const typeOf = (variable: string, type: string) =>
-    name === "balanceChanges" && variable === "types" ? "[BalanceChangeCause!]" : type;
+    name.startsWith("balanceChanges") && variable === "types" ? "[BalanceChangeCause!]" : type;
   const declared = bracketed(
     given.map(([variable, type]) => `$${variable}: ${typeOf(variable, type)}`),
   );
-  const passed = bracketed(given.map(([variable]) => `${variable}: $${variable}`));
-  const query = `query ${declared} { ${name}${passed} { ${FIELDS[name]} } }`;
+  const passed = bracketed(
+    given.flatMap(([variable]) => (isNested(variable) ? [] : [`${variable}: $${variable}`])),
+  );
+  const query = `query ${declared} { ${FIELD_OF[name] ?? name}${passed} { ${selection} } }`;
   return JSON.stringify({ query, variables });
 };
 
@@ -85,12 +121,17 @@ export type Server = Program & {
   call(question: Question, length?: number | null): Call;
 };
 
-/** `serve graphql` with a valid key, an unreachable limit and the log at `info`. @param settings more environment */
+/**
+ * `serve graphql` with a valid key, an unreachable limit and the log at `info`.
+ * @param settings more environment
+ * @param seesLabels whether the key sees labels
+ */
 export const startService = async (
   { database, url, folder }: Pick<Scratch, "database" | "url" | "folder">,
   settings: Readonly<Record<string, string>> = {},
+  seesLabels = false,
 ): Promise<Server> => {
-  const { secret } = await createKey(database, { kind: "graphql" });
+  const { secret } = await createKey(database, { kind: "graphql", seesLabels });
   // A separate folder, so that no local .env is read.
   const cwd = join(folder, "service");
   const env = {

@@ -1,34 +1,16 @@
 /**
  * Latency of each GraphQL query with few and with many rows. `walletRoles` and `indexerStatus` read
- * tables that do not grow with the register.
+ * tables that do not grow with the register; `holderCounts` grows with the wallets that ever held
+ * the coin, and is measured with as many of them, and with ten times as many.
  */
 import { z } from "zod";
 import type { Database } from "../src/database/connect.ts";
 import { type Figure, median, quantile, ratioOf } from "./figure.ts";
-import { emptyTable, fillTable, writeBasics } from "./graphql-fill.ts";
-import {
-  BUSY_OBJECTS,
-  BUSY_WALLET,
-  COIN,
-  checkpointOfRow,
-  digestOfRow,
-  GROWING_WITH_PAST,
-  type GrowingTable,
-  holderPlace,
-  ownerOfObject,
-  positionOfRow,
-  RARE_CAUSE,
-  RARE_TYPE,
-  secondOfRow,
-  wallet,
-} from "./graphql-rows.ts";
-import {
-  type QueryName,
-  type Question,
-  type Server,
-  startService,
-  type Variables,
-} from "./graphql-servers.ts";
+import { emptyTable, fill, writeBasics } from "./graphql-fill.ts";
+import { BUSY_WALLET, COIN, type Fill, wallet } from "./graphql-rows.ts";
+import { type Question, type Server, startService } from "./graphql-servers.ts";
+import { FILLS } from "./growth-fills.ts";
+import { BUSY_HOLDER, GROUPS, type Kind, OF_WALLETS } from "./growth-kinds.ts";
 import { askPairs, type Load, startLoad, type Times } from "./load.ts";
 import { scratchPostgres } from "./start.ts";
 
@@ -41,186 +23,15 @@ const ROUNDS = 5;
 /** Requests per kind, round and number of rows. */
 const OF_A_KIND = 100;
 
-/** A kind of request: arguments for a row of `count`, from 0, different in every request. */
-type Kind = {
-  readonly label: string;
-  readonly name: QueryName;
-  readonly ask: (row: number, count: number) => Variables;
-};
+/** Wallets that ever held, for `holderCounts`, and requests of it in a round: its time grows with them. */
+const [WALLETS, MORE_WALLETS, OF_COUNTS] = [10_000, 100_000, 5];
 
-const pages = (name: QueryName): readonly Kind[] => [
-  { label: `${name}, first page`, name, ask: () => ({}) },
-  {
-    label: `${name}, after a position`,
-    name,
-    ask: (row) => ({ after: String(positionOfRow(row)) }),
-  },
-];
-
-const pagesInTime = (name: QueryName): readonly Kind[] => [
-  ...pages(name),
-  {
-    label: `${name}, since a second`,
-    name,
-    ask: (row) => ({ sinceTimestamp: String(secondOfRow(row)) }),
-  },
-  {
-    label: `${name}, since a second and after a position`,
-    name,
-    ask: (row) => ({
-      sinceTimestamp: String(secondOfRow(Math.floor(row / 2))),
-      after: String(positionOfRow(row)),
-    }),
-  },
-];
-
-/** Holdings of an owner of four objects, or of most. */
-const ofOwners = (name: QueryName): readonly Kind[] => [
-  {
-    label: `${name}, an owner of four`,
-    name,
-    ask: (row, count) => ({
-      owner: ownerOfObject(BUSY_OBJECTS + Math.floor((row / count) * (count - BUSY_OBJECTS))),
-    }),
-  },
-  {
-    label: `${name}, the owner of ${BUSY_OBJECTS}`,
-    name,
-    ask: () => ({ owner: ownerOfObject(0) }),
-  },
-];
-
-/** The holder of the wallet with a quarter of all movements. */
-const BUSY_HOLDER = 1;
-
-/** Filters of a list, alone and together, in both orders; `placeOf` makes the argument `after`. */
-const filtered = (
-  name: QueryName,
-  rareType: string,
-  placeOf: (row: number) => string,
-): readonly Kind[] => {
-  const types = [rareType];
-  const busy = wallet(BUSY_WALLET);
-  const filters: Readonly<Record<string, (row: number) => Variables>> = {
-    "a rare type": () => ({ types }),
-    "a wallet of few rows": (row) => ({ owner: wallet(Math.floor(row / 4)) }),
-    "the busiest wallet": () => ({ owner: busy }),
-    "a rare type of the busiest wallet": () => ({ owner: busy, types }),
-    "the busiest holder": () => ({ holderId: String(BUSY_HOLDER) }),
-    "a rare type of the busiest holder": () => ({ holderId: String(BUSY_HOLDER), types }),
-  };
-  return Object.entries(filters).flatMap(([what, filter]) => [
-    { label: `${name}, ${what}`, name, ask: filter },
-    {
-      label: `${name}, ${what}, newest first`,
-      name,
-      ask: (row) => ({ ...filter(row), order: "DESC" }),
-    },
-    ...(what.endsWith("few rows")
-      ? []
-      : [
-          {
-            label: `${name}, ${what}, newest first, in a range, after a row`,
-            name,
-            ask: (row: number, count: number) => ({
-              ...filter(row),
-              order: "DESC",
-              after: placeOf(Math.floor(count / 4 + row / 2)),
-              toCheckpoint: String(checkpointOfRow(count)),
-              fromCheckpoint: String(checkpointOfRow(0)),
-            }),
-          },
-        ]),
-  ]);
-};
-
-/** Filters of the register's events. */
-const ofRegister: readonly Kind[] = [
-  {
-    label: "holderEvents, a wallet",
-    name: "holderEvents",
-    ask: (row) => ({ owner: wallet(Math.floor(row / 7)) }),
-  },
-  {
-    label: "holderEvents, a holder",
-    name: "holderEvents",
-    ask: (row) => ({ holderId: String(Math.floor(row / 7)), order: "DESC" }),
-  },
-  {
-    label: "holderEvents, of a type, newest first, after a position",
-    name: "holderEvents",
-    ask: (row) => ({
-      types: ["address_frozen"],
-      order: "DESC",
-      after: String(positionOfRow(row)),
-    }),
-  },
-];
-
-const KINDS: Readonly<Record<GrowingTable, readonly Kind[]>> = {
-  token_activity: [
-    ...pages("tokenActivity"),
-    {
-      label: "tokenActivity, newest first",
-      name: "tokenActivity",
-      ask: () => ({ order: "DESC" }),
-    },
-    {
-      label: "tokenActivity, newest first, after a position",
-      name: "tokenActivity",
-      ask: (row) => ({ order: "DESC", after: String(positionOfRow(row)) }),
-    },
-    { label: "transaction", name: "transaction", ask: (row) => ({ digest: digestOfRow(row) }) },
-    ...filtered("tokenActivity", RARE_TYPE, (row) => String(positionOfRow(row))),
-  ],
-  token_changes: [
-    {
-      label: "wallet",
-      name: "wallet",
-      ask: (row) => ({ address: wallet(Math.floor(row / 4)) }),
-    },
-    ...filtered("balanceChanges", RARE_CAUSE, (row) => `${positionOfRow(row)}:${wallet(0)}:TOKENS`),
-  ],
-  balances: [
-    { label: "tokenBalance", name: "tokenBalance", ask: (row) => ({ owner: wallet(row) }) },
-    { label: "tokenHolders, first page", name: "tokenHolders", ask: () => ({}) },
-    {
-      label: "tokenHolders, after a holder",
-      name: "tokenHolders",
-      ask: (row, count) => ({ after: holderPlace(row, count) }),
-    },
-  ],
-  shared_token_objects: ofOwners("tokenObjects"),
-  timelock_objects: [
-    { label: "tokenTimelocks of the coin", name: "tokenTimelocks", ask: () => ({}) },
-    ...ofOwners("tokenTimelocks"),
-  ],
-  holder_events: [
-    ...pagesInTime("holderEvents"),
-    // Of seven rows the first adds a wallet.
-    {
-      label: "holder",
-      name: "holder",
-      ask: (row) => ({ holderId: String(Math.floor(row / 7)) }),
-    },
-    ...ofRegister,
-  ],
-  role_events: [
-    ...pagesInTime("roleEvents"),
-    {
-      label: "roleEvents, an owner, newest first",
-      name: "roleEvents",
-      ask: (row) => ({ owner: wallet(row % 1_000), order: "DESC" }),
-    },
-  ],
-};
-
-/** A service over a separate database with `count` rows in the measured table. */
+/** A service over a separate database with tables of the size `count`. */
 type Served = { readonly database: Database; readonly service: Server; readonly count: number };
 
 /**
- * Fills, measures and empties one table after the other.
- * @param rows a power of ten; default: ten million, for which 15 GB should be free below the
+ * Fills, measures and empties one group of tables after the other.
+ * @param rows a power of ten; default: ten million, for which 30 GB should be free below the
  * temporary folder
  */
 export const bench = async (rows = String(MANY)): Promise<readonly Figure[]> => {
@@ -233,75 +44,131 @@ export const bench = async (rows = String(MANY)): Promise<readonly Figure[]> => 
   await using load = startLoad();
   await using smallScratch = await scratchPostgres();
   await using largeScratch = await scratchPostgres();
-  for (const { database } of [smallScratch, largeScratch]) {
-    await writeBasics(database, []);
-    await database.sql`
-      insert into holder_events
-        (coin_type, position, event_type, tx_digest, timestamp_ms, reached_ms, holder_id, address)
-      values (${COIN}, 0, 'holder_address_added', 'digest', 0, 0, ${BUSY_HOLDER}, ${wallet(BUSY_WALLET)})`;
-  }
-  await using smallService = await startService(smallScratch);
-  await using largeService = await startService(largeScratch);
+  for (const { database } of [smallScratch, largeScratch]) await writeBasics(database, []);
+  await using smallService = await startService(smallScratch, {}, true);
+  await using largeService = await startService(largeScratch, {}, true);
   const both = [
     { database: smallScratch.database, service: smallService, count: FEW },
     { database: largeScratch.database, service: largeService, count: many },
   ] as const;
+  await fillEach(both, "log_blocks", FILLS.blocks);
   const figures: Figure[] = [];
-  for (const table of GROWING_WITH_PAST) {
-    const began = performance.now();
-    for (const { database, count } of both) await fillTable(database, table, count);
-    const took = Math.round((performance.now() - began) / 1_000);
-    process.stderr.write(`${table}: filled in ${took} s\n`);
-    for (const kind of KINDS[table]) {
+  for (const { name, fills, kinds } of GROUPS) {
+    await fillEach(both, name, fills);
+    for (const kind of kinds) {
       figures.push(figureOf(kind.label, many, await measure(load, kind, both)));
       process.stderr.write(`${kind.label}\n`);
     }
-    for (const { database } of both) await emptyTable(database, table);
+    await emptyEach(both, fills);
   }
-  return figures;
+  const wallets = [
+    { ...both[0], count: WALLETS },
+    { ...both[1], count: MORE_WALLETS },
+  ] as const;
+  await fillEach(wallets, OF_WALLETS.label, OF_WALLETS.fills);
+  return [...figures, figureOfWallets(await measure(load, OF_WALLETS, wallets, OF_COUNTS))];
+};
+
+/** Fills the tables, and gives the busiest wallet to its holder. */
+const fillEach = async (
+  both: readonly Served[],
+  name: string,
+  fills: readonly Fill[],
+): Promise<void> => {
+  const began = performance.now();
+  for (const { database, count } of both) {
+    for (const one of fills) await fill(database, one, count);
+    await database.sql`
+      insert into holder_events
+        (coin_type, position, event_type, tx_digest, timestamp_ms, reached_ms, holder_id, address)
+      values (${COIN}, 0, 'holder_address_added', 'digest', 0, 0, ${BUSY_HOLDER}, ${wallet(BUSY_WALLET)})
+      on conflict do nothing`;
+  }
+  const took = Math.round((performance.now() - began) / 1_000);
+  process.stderr.write(`${name}: filled in ${took} s\n`);
+};
+
+const emptyEach = async (both: readonly Served[], fills: readonly Fill[]): Promise<void> => {
+  for (const { database } of both) {
+    for (const { table } of fills) await emptyTable(database, table);
+  }
 };
 
 const measure = async (
   load: Load,
   kind: Kind,
   [small, large]: readonly [Served, Served],
+  requests = OF_A_KIND,
 ): Promise<Times> => {
   for (const { service, count } of [small, large]) {
-    answered.parse(JSON.parse(await service.ask(questionOf(kind, 0.5, count))));
+    const answer = await service.ask(questionOf(kind, 0.5, count));
+    const { success } = answered.safeParse(JSON.parse(answer));
+    if (!success) throw new Error(`${kind.label} found nothing: ${answer}`);
   }
   const callTo =
     ({ service, count }: Served) =>
     (at: number) =>
       service.call(questionOf(kind, at, count));
   const pair = { few: callTo(small), many: callTo(large) };
-  const [times] = await askPairs(load, [pair], { rounds: ROUNDS, requests: OF_A_KIND });
+  const [times] = await askPairs(load, [pair], { rounds: ROUNDS, requests });
   return times ?? { few: [], many: [] };
 };
 
+/** Rows, of a list, a connection, a history or a wallet. */
+const rowsFound = z.array(z.unknown()).nonempty();
+
 const answered = z.strictObject({
-  data: z.record(z.string(), z.union([z.array(z.unknown()).nonempty(), z.looseObject({})])),
+  data: z.record(
+    z.string(),
+    z.union([
+      rowsFound,
+      z.looseObject({
+        edges: rowsFound.optional(),
+        history: rowsFound.optional(),
+        rows: rowsFound.optional(),
+      }),
+    ]),
+  ),
 });
 
-const OF_ALL_COINS: ReadonlySet<string> = new Set(["transaction", "wallet"]);
-const WITHOUT_LIMIT: ReadonlySet<string> = new Set([...OF_ALL_COINS, "tokenBalance", "holder"]);
+const OF_ALL_COINS: ReadonlySet<string> = new Set(["transaction", "wallet", "search"]);
+const WITHOUT_LIMIT: ReadonlySet<string> = new Set([
+  ...["transaction", "wallet", "tokenBalance", "holder", "supply", "holderCounts"],
+]);
 
 /** `at`: from 0 to below 1, the place among `count` rows. */
 const questionOf = ({ name, ask }: Kind, at: number, count: number): Question => ({
   name,
   variables: {
     ...(OF_ALL_COINS.has(name) ? {} : { coinType: COIN }),
-    ...(WITHOUT_LIMIT.has(name) ? {} : { limit: LIMIT }),
+    ...(WITHOUT_LIMIT.has(name) ? {} : { [limitOf(name)]: LIMIT }),
     ...ask(Math.floor(at * count), count),
   },
 });
 
-const figureOf = (name: string, rows: number, { few, many }: Times): Figure => ({
+const limitOf = (name: string) => (name.endsWith("Connection") ? "first" : "limit");
+
+const counted = (rows: number): string => rows.toLocaleString("en");
+
+const KINDS = GROUPS.flatMap(({ kinds }) => kinds).length;
+
+const figureOf = (name: string, rows: number, times: Times): Figure => ({
   ...{ name, better: "less", aim: AIM },
-  what: `GraphQL: p50 with ${rows.toLocaleString("en")} rows / with ${FEW.toLocaleString("en")}, ${Object.values(KINDS).flat().length} kinds of request`,
-  ...ratioOf("ms", byRound(many), byRound(few)),
+  what: `GraphQL: p50 with ${counted(rows)} rows / with ${counted(FEW)}, ${KINDS} kinds of request`,
+  ...ratioAndDetail(times, OF_A_KIND),
+});
+
+const figureOfWallets = (times: Times): Figure => ({
+  ...{ name: OF_WALLETS.label, better: "less", aim: null },
+  what: `GraphQL: \`holderCounts\`, p50 with ${counted(MORE_WALLETS)} wallets that ever held / with ${counted(WALLETS)}`,
+  ...ratioAndDetail(times, OF_COUNTS),
+});
+
+const ratioAndDetail = ({ few, many }: Times, requests: number) => ({
+  ...ratioOf("ms", byRound(many, requests), byRound(few, requests)),
   detail: `p99 ${quantile(many, 0.99).toFixed(2)} / ${quantile(few, 0.99).toFixed(2)} ms`,
 });
 
 /** The median of each. */
-const byRound = (times: readonly number[]): readonly number[] =>
-  Array.from({ length: ROUNDS }, (_, n) => median(times.slice(n * OF_A_KIND, (n + 1) * OF_A_KIND)));
+const byRound = (times: readonly number[], requests: number): readonly number[] =>
+  Array.from({ length: ROUNDS }, (_, n) => median(times.slice(n * requests, (n + 1) * requests)));
