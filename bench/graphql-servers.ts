@@ -27,9 +27,9 @@ const FIELDS = {
   wallet:
     "address checkpoint checkpointTimestamp tokens { coinType decimals symbol name balance tokens granted holderId groupId isFrozen roles roleBits }",
   holder:
-    "holderId checkpoint since balance tokens granted unlocked locked wallets { address balance since } history { cursor wallet cause part change totalAfter counterparty counterpartyHolderId txDigest }",
+    "holderId checkpoint since balance tokens granted unlocked locked wallets { address balance since }",
   holderHistory:
-    "holderId history(limit: $limit, after: $after, order: $order) { cursor wallet cause part change totalAfter counterparty counterpartyHolderId txDigest }",
+    "holderId checkpoint since balance tokens granted unlocked locked wallets { address balance since } history(limit: $limit, after: $after, order: $order) { cursor wallet cause part change totalAfter counterparty counterpartyHolderId txDigest }",
   capTable:
     "checkpoint holderCount rows { holderId label balance wallets { address label balance } }",
   labels: "id kind coinType holderId address role text isSealed by at cursor",

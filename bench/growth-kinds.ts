@@ -250,21 +250,21 @@ const OF_CHANGES: readonly Kind[] = [
   ...connected("balanceChangesConnection", changePlace),
   {
     label: "holder with its history, a holder of three movements",
-    name: "holder",
+    name: "holderHistory",
     ask: (row) => ({ holderId: String(Math.floor(row / 4)) }),
   },
   {
     label: "holder with its history, the busiest",
-    name: "holder",
+    name: "holderHistory",
     ask: () => ({ holderId: String(BUSY_HOLDER) }),
   },
   {
-    label: "history of the busiest holder, newest first",
+    label: "holder with its history, the busiest, newest first",
     name: "holderHistory",
     ask: () => ({ holderId: String(BUSY_HOLDER), order: "DESC" }),
   },
   {
-    label: "history of the busiest holder, after a row",
+    label: "holder with its history, the busiest, after a row",
     name: "holderHistory",
     ask: (row) => ({
       holderId: String(BUSY_HOLDER),

@@ -24,14 +24,14 @@ const ROUNDS = 5;
 const OF_A_KIND = 100;
 
 /** Wallets that ever held, for `holderCounts`, and requests of it in a round: its time grows with them. */
-const [WALLETS, MORE_WALLETS, OF_COUNTS] = [10_000, 100_000, 5];
+const [WALLETS, MORE_WALLETS, OF_COUNTS] = [2_000, 20_000, 5];
 
 /** A service over a separate database with tables of the size `count`. */
 type Served = { readonly database: Database; readonly service: Server; readonly count: number };
 
 /**
  * Fills, measures and empties one group of tables after the other.
- * @param rows a power of ten; default: ten million, for which 30 GB should be free below the
+ * @param rows a power of ten; default: ten million, for which 40 GB should be free below the
  * temporary folder
  */
 export const bench = async (rows = String(MANY)): Promise<readonly Figure[]> => {
