@@ -92,7 +92,14 @@ const labelsOf = (method: string, route: string, response: ServerResponse) => {
 const isServed = ({ statusCode, req }: ServerResponse): boolean =>
   statusCode !== 405 && statusCode !== 417 && (statusCode !== 400 || namesOneHost(req));
 
-/** A successful read; GraphQL sends its reads as POST. */
+/** Routes whose POST only reads. */
+const READ_BY_POST: ReadonlySet<string> = new Set([
+  "/graphql",
+  "/operator/search",
+  "/operator/requests/search",
+]);
+
+/** A successful read. */
 const isReadDone = (method: string, route: string, statusCode: number): boolean =>
-  (method === "GET" || method === "HEAD" || (method === "POST" && route === "/graphql")) &&
+  (method === "GET" || method === "HEAD" || (method === "POST" && READ_BY_POST.has(route))) &&
   (statusCode === 304 || (statusCode >= 200 && statusCode < 300));

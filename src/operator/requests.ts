@@ -1,10 +1,10 @@
-/** `GET /operator/requests`: all requests to the transfer agent with their state. */
+/** `/operator/requests`: all requests to the transfer agent with their state. */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { limitParameter } from "../http/parameters.ts";
-import { json, type Route, route, type Who } from "../http/route.ts";
+import { json, jsonBody, type Route, route, type Who } from "../http/route.ts";
 import { walletForms } from "../ta/requests/find-requests.ts";
 import {
   type RequestOverview,
@@ -21,7 +21,7 @@ import {
   REQUEST_STATUSES,
   type RequestItem,
 } from "./answers.ts";
-import { nameParameter, pageLimit, pageOf, timedCursor } from "./cursor.ts";
+import { nameParameter, pageLimit, pageLimitInBody, pageOf, timedCursor } from "./cursor.ts";
 
 const NO_WALLET = "must be a wallet: 0x and hex digits";
 
@@ -53,6 +53,17 @@ const requestsQuery = z.strictObject({
   limit: pageLimit,
 });
 
+const requestsBody = requestsQuery.extend({ limit: pageLimitInBody });
+
+const PAGE = json("OperatorRequests", operatorRequestsAnswer, "A page.");
+
+const pageOfRequests = async (db: Db, asked: z.output<typeof requestsBody>) => {
+  const { wallet: wallets, investor: investorId, ...page } = asked;
+  const search = { wallets, investorId };
+  const rows = await requestOverviews(db, { ...page, ...search, limit: page.limit + 1 });
+  return pageOf(rows, page.limit, requestItemOf);
+};
+
 const figuresQuery = z.strictObject({
   days: limitParameter({ most: 92, usual: 30 }).meta({
     description: "Days in UTC, 1 to 92, today included.",
@@ -67,15 +78,22 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     operationId: "operatorRequests",
     summary: "Requests of the transfer agent's callers",
     description:
-      "Neither investors nor their wallets are named. Those of a wallet or an investor are found through an index.",
+      "Neither investors nor their wallets are named. Those of a wallet or an investor are found through an index. Access logs may keep `investor` and `wallet`: `POST /operator/requests/search` takes the same in a body.",
     query: requestsQuery,
-    answer: json("OperatorRequests", operatorRequestsAnswer, "A page."),
-    handle: async ({ query }) => {
-      const { wallet: wallets, investor: investorId, ...page } = query;
-      const search = { wallets, investorId };
-      const rows = await requestOverviews(db, { ...page, ...search, limit: query.limit + 1 });
-      return pageOf(rows, query.limit, requestItemOf);
-    },
+    answer: PAGE,
+    handle: ({ query }) => pageOfRequests(db, query),
+  }),
+  route({
+    method: "POST",
+    path: "/operator/requests/search",
+    isRead: true,
+    who,
+    operationId: "operatorRequestsByBody",
+    summary: "The same list, asked for in a body, which access logs do not keep",
+    description: "Neither investors nor their wallets are named.",
+    body: jsonBody(requestsBody),
+    answer: PAGE,
+    handle: ({ body }) => pageOfRequests(db, body),
   }),
   route({
     method: "GET",

@@ -52,6 +52,9 @@ afterAll(async () => {
 const found = async (query: string) => {
   const { status, json, text } = await api.get(`/operator/requests?${query}`);
   expect(status, text).toBe(200);
+  const { limit, ...rest } = Object.fromEntries(new URLSearchParams(query));
+  const body = limit === undefined ? rest : { ...rest, limit: Number(limit) };
+  expect((await api.post("/operator/requests/search", body)).json).toEqual(json);
   for (const named of [...Object.values(INVESTORS), walletOf(7), EVM_WALLET]) {
     expect(text).not.toContain(named);
   }
@@ -59,7 +62,7 @@ const found = async (query: string) => {
   return { ids: items.map(({ id }) => id), next };
 };
 
-test("requests are found by wallet, investor and id over all assets, and the answer names neither", async () => {
+test("requests are found by wallet, investor and id over all assets, in a query or a body, and the answer names neither", async () => {
   const ofWallet = [...sent.anna, sent.berta[1]].toReversed();
   expect((await found(`wallet=${walletOf(7)}`)).ids).toEqual(ofWallet);
   // As people write it: short, in capitals, with a checksum of none.
@@ -74,10 +77,11 @@ test("requests are found by wallet, investor and id over all assets, and the ans
   expect((await found("id=00000000-0000-4000-8000-000000000000")).ids).toEqual([]);
 });
 
-test("a search finds requests by what is pasted, names nobody, and logs no text", async () => {
+test("a search finds requests by what is pasted, in a query or a body, names nobody, and logs no text", async () => {
   const search = async (text: string) => {
     const reply = await api.get(`/operator/search?limit=3&text=${encodeURIComponent(text)}`);
     expect(reply.status, reply.text).toBe(200);
+    expect((await api.post("/operator/search", { text, limit: 3 })).json).toEqual(reply.json);
     for (const named of [...Object.values(INVESTORS), walletOf(7), EVM_WALLET]) {
       expect(reply.text).not.toContain(named);
     }
@@ -89,6 +93,12 @@ test("a search finds requests by what is pasted, names nobody, and logs no text"
   expect(await ids(INVESTORS.berta)).toEqual(sent.berta.toReversed());
   expect(await search("inv")).toEqual({ requests: [], deliveries: [] });
   expect((await api.get("/operator/search?text=%20")).status).toBe(400);
+  for (const body of [{ text: " " }, { text: "a", limit: 51 }, { text: "a", limit: "3" }, {}]) {
+    expect((await api.post("/operator/search", body)).status).toBe(400);
+  }
+  expect((await api.post("/operator/search", { text: "a" }, api.keys.graphql)).status).toBe(403);
+  expect((await api.post("/operator/requests/search", { limit: 201 })).status).toBe(400);
+  expect((await api.post("/operator/requests/search", {}, null)).status).toBe(401);
   expect(api.log.join("")).not.toMatch(/inv-berta/);
 });
 

@@ -136,8 +136,8 @@ const routeTree = root.addChildren([
   }),
   page({
     path: "/requests",
-    // `after`: the cursor of the page; `wallet`, `investor`, `id`: what is looked for; `days`: of the chart.
-    search: ["status", "asset", "after", "wallet", "investor", "id", "days"],
+    // `after`: the cursor of the page; `wallet`, `id`: what is looked for; `days`: of the chart.
+    search: ["status", "asset", "after", "wallet", "id", "days"],
     load: () => import("./pages/requests/page.tsx"),
   }),
   page({ path: "/requests/$id", load: () => import("./pages/request/page.tsx") }),
@@ -161,5 +161,9 @@ export const router = createRouter({
 declare module "@tanstack/react-router" {
   interface Register {
     router: typeof router;
+  }
+  interface HistoryState {
+    /** Of Requests: the investor looked for. In no address, because servers on the way may log those. */
+    investor?: string | undefined;
   }
 }

@@ -69,11 +69,13 @@ export type Filter = {
   readonly open?: boolean;
 };
 
+const NOTHING = {};
+
 /** A list of operators: filters and cursor are in the page's address, the newest page is kept fresh. */
 export const PagedList = <Row extends { readonly id: string }>({
   path,
   filters,
-  sought = {},
+  sought = NOTHING,
   what,
   none,
   title,
@@ -81,7 +83,7 @@ export const PagedList = <Row extends { readonly id: string }>({
 }: Omit<Table<Row>, "empty" | "keyOf"> & {
   readonly path: string;
   readonly filters: readonly Filter[];
-  /** More parameters of the list: what the page's address looks for. */
+  /** More parameters of the list, which may be personal data: they are sent in a body, to `path` with `/search`. */
   readonly sought?: Readonly<Record<string, string | undefined>>;
   /** What is listed: "requests". */
   readonly what: string;
@@ -98,11 +100,15 @@ export const PagedList = <Row extends { readonly id: string }>({
       return [name, isKnown ? search[name] : undefined];
     }),
   );
+  const isSought = Object.values(sought).some((value) => value !== undefined);
   const list = usePath<{ readonly items: readonly Row[]; readonly next: string | null }>(
-    pathWith(path, { ...chosen, ...sought, after }),
-    { everyMs: after === undefined ? NEWEST_MS : OLDER_MS },
+    isSought ? `${path}/search` : pathWith(path, { ...chosen, after }),
+    {
+      everyMs: after === undefined ? NEWEST_MS : OLDER_MS,
+      body: isSought ? { ...chosen, ...sought, after } : undefined,
+    },
   );
-  const isFiltered = Object.values({ ...chosen, ...sought }).some((value) => value !== undefined);
+  const isFiltered = isSought || Object.values(chosen).some((value) => value !== undefined);
   return (
     <ListCard
       title={title}

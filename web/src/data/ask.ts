@@ -237,8 +237,10 @@ export const askPath = async <Answer extends object>(
           method,
           headers: { "content-type": "application/json", ...headersOf(key) },
           body: JSON.stringify(body),
-          // No timeout: what changes something may take long.
-          ...(signal === undefined ? {} : { signal }),
+          // What changes something may take long, and has no timeout unless one is given.
+          ...(timeoutMs !== undefined
+            ? { signal: withTimeout(signal, timeoutMs) }
+            : signal !== undefined && { signal }),
         };
   const response = await send(path, init);
   const answer = await parsed(response, exact);
@@ -247,6 +249,13 @@ export const askPath = async <Answer extends object>(
   // The service answers by the schemas that these types were made from.
   return answer as Answer;
 };
+
+/** A read whose question is in a body: an address may be logged on the way. @throws as `askPath` */
+export const askByBody = <Answer extends object>(
+  path: string,
+  body: object,
+  asking: Asking,
+): Promise<Answer> => askPath<Answer>(path, { ...asking, body, timeoutMs: TIMEOUT_MS });
 
 /** A path's answer as a file to save. @throws AskError unless it is a success */
 export const askFile = async (

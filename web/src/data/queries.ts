@@ -12,7 +12,7 @@ import {
 } from "@tanstack/react-query";
 import type { TadaDocumentNode } from "gql.tada";
 import { useMemo } from "react";
-import { AskError, type Asking, ask, askPath } from "./ask.ts";
+import { AskError, type Asking, ask, askByBody, askPath } from "./ask.ts";
 import { noteAsked } from "./depends.ts";
 import { useSession, useSessionControl } from "./session.ts";
 
@@ -120,6 +120,7 @@ export const usePath = <Answer extends object>(
     steady = false,
     exact = false,
     enabled = true,
+    body,
   }: {
     readonly everyMs?: number | ((data: Answer | undefined) => number | false) | false;
     /** Whether it is as often however long it stays the same. */
@@ -127,12 +128,19 @@ export const usePath = <Answer extends object>(
     /** As in `askPath`; the same wherever this path is asked. */
     readonly exact?: boolean;
     readonly enabled?: boolean;
+    /** Sent by POST: the question of a path that only reads. */
+    readonly body?: object | undefined;
   } = {},
 ): UseQueryResult<Answer, Error> => {
   const { session } = useSessionControl();
   return useQuery<Answer>({
-    queryKey: ["path", path],
-    queryFn: ({ signal }) => askPath<Answer>(path, { key: session?.key, signal, exact }),
+    queryKey: ["path", path, body],
+    queryFn: ({ signal }) => {
+      const asking = { key: session?.key, signal };
+      return body === undefined
+        ? askPath<Answer>(path, { ...asking, exact })
+        : askByBody<Answer>(path, body, asking);
+    },
     enabled,
     refetchInterval: (query) => {
       const ms = typeof everyMs === "function" ? everyMs(query.state.data) : everyMs;

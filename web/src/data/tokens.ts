@@ -85,12 +85,19 @@ export const keepMoment = ({
 export const canonicalWallet = (text: string): string =>
   /^0x[0-9a-f]{1,64}$/i.test(text) ? `0x${text.slice(2).toLowerCase().padStart(64, "0")}` : text;
 
-/** Changes parameters of this page's address; undefined removes one. */
+/** Changes parameters of this page's address, and what its entry in the history holds besides; undefined removes one. */
 export const useChangeAddress = () => {
   const navigate = useNavigate();
   return useCallback(
-    (change: Readonly<Record<string, string | undefined>>) =>
-      void navigate({ to: ".", search: (now: object) => ({ ...now, ...change }) }),
+    (
+      change: Readonly<Record<string, string | undefined>>,
+      besides: { readonly investor?: string | undefined } = {},
+    ) =>
+      void navigate({
+        to: ".",
+        search: (now: object) => ({ ...now, ...change }),
+        state: (now) => ({ ...now, ...besides }),
+      }),
     [navigate],
   );
 };

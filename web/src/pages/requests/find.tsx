@@ -1,5 +1,5 @@
-/** Finding requests by wallet, investor or id: what is looked for is in the page's address. */
-import { useSearch } from "@tanstack/react-router";
+/** Finding requests by wallet, investor or id. The address has wallet and id; the investor is in the history alone. */
+import { useLocation, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useId, useState } from "react";
 import { Button, buttonClass, TextField } from "../../controls/controls.tsx";
 import { useChangeAddress } from "../../data/tokens.ts";
@@ -38,9 +38,10 @@ export const FIELDS: readonly Field[] = [
 
 type Texts = Readonly<Record<Field["name"], string>>;
 
-/** What the address looks for. */
+/** What is looked for. */
 export const useSought = () => {
-  const { wallet, investor, id } = useSearch({ from: "/requests" });
+  const { wallet, id } = useSearch({ from: "/requests" });
+  const investor = useLocation({ select: ({ state }) => state.investor });
   return { wallet, investor, id };
 };
 
@@ -61,15 +62,13 @@ export const FindRequests = () => {
       if (wrong !== null) return setFault({ name, text: wrong });
     }
     setFault(null);
-    change({
-      after: undefined,
-      ...Object.fromEntries(wanted.map(({ name, text }) => [name, text || undefined])),
-    });
+    const [wallet, investor, id] = wanted.map(({ text }) => text || undefined);
+    change({ after: undefined, wallet, id }, { investor });
   };
   const clear = () => {
     setFault(null);
     setTexts({ wallet: "", investor: "", id: "" });
-    change({ after: undefined, wallet: undefined, investor: undefined, id: undefined });
+    change({ after: undefined, wallet: undefined, id: undefined }, { investor: undefined });
   };
   return (
     <form

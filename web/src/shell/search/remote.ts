@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { kindText } from "../../blocks/operator.tsx";
 import type { OperatorSearch } from "../../data/answers.ts";
-import { type Asking, ask, askPath, graph, pathWith, type ResultOf } from "../../data/ask.ts";
+import { type Asking, ask, askByBody, graph, type ResultOf } from "../../data/ask.ts";
 import type { Hit } from "../../data/hits.ts";
 import { useSession } from "../../data/session.ts";
 import { countText } from "../../shown/amount.ts";
@@ -42,7 +42,7 @@ const read = async (text: string, isOperator: boolean, asking: Asking): Promise<
   const [{ search }, operator] = await Promise.all([
     ask(searchQuery, { text, limit: MOST }, asking),
     isOperator
-      ? askPath<OperatorSearch>(pathWith("/operator/search", { text, limit: `${MOST}` }), asking)
+      ? askByBody<OperatorSearch>("/operator/search", { text, limit: MOST }, asking)
       : null,
   ]);
   return { text, found: search ?? [], operator };
