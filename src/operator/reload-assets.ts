@@ -2,7 +2,7 @@
  * Reloading the assets file as an operator's act. It is decided once, against what the indexing
  * processes run with, and recorded; every process then follows the recorded digest.
  */
-import { acting } from "../audit/sequence/acts.ts";
+import { acting, lastActOf } from "../audit/sequence/acts.ts";
 import type { Database, Sql } from "../database/connect.ts";
 import { type ProcessNote, readProcesses } from "../log/process-notes.ts";
 import {
@@ -45,7 +45,7 @@ const runningProcesses = async (on: { readonly sql: Sql }): Promise<readonly Run
 /**
  * Decides on a file that was checked, and records it for all processes.
  * @param key id of the operator's key; null for a command or signal
- * @returns null if all run with it already
+ * @returns null if all run with it already, and no other file was reloaded since
  * @throws AssetsReloadError (stop), with nothing changed
  */
 export const reloadAssets = async (
@@ -60,30 +60,34 @@ export const reloadAssets = async (
     );
   }
   const digest = assetsDigest(assets);
-  if (running.every(({ said }) => said.assets?.digest === digest)) return null;
   const after = assetEntries(assets);
   const compared = running.map(({ said }) => assetChanges(said.assets?.entries ?? [], after));
-  const faults = new Set<string>();
-  for (const { replaced, left } of compared) {
-    for (const { name, was, is } of replaced) {
-      faults.add(
-        `${name}: it is ${was}, and the file says ${is}; what was made from it stays under its name: give the new one another name, or restart the service`,
-      );
-    }
+  const replaced = new Set(
+    compared.flatMap((changes) =>
+      changes.replaced.map(
+        ({ name, was, is }) =>
+          `${name}: it is ${was}, and the file says ${is}; what was made from it stays under its name: give the new one another name, or restart the service`,
+      ),
+    ),
+  );
+  const left = new Set(compared.flatMap((changes) => changes.left));
+  const { added, changed, removed } = assetChanges(first.said.assets?.entries ?? [], after);
+  return acting(database, async ({ sql }) => {
+    // A reload that is not followed yet would put its file in force later.
+    const last = await lastActOf(sql, RELOAD_COMMAND, 0n);
+    const isLast = last === undefined || last.details.digest === digest;
+    if (isLast && running.every(({ said }) => said.assets?.digest === digest)) return [null, null];
+    const faults = [...replaced];
     for (const asset of left) {
-      const open = await openRequestsOf(database, asset);
+      const open = await openRequestsOf({ sql }, asset);
       if (open > 0) {
-        faults.add(
+        faults.push(
           `token ${asset}: it has ${open} open requests, which would never end: keep it with its "ta" until they are done`,
         );
       }
     }
-  }
-  if (faults.size > 0) throw new AssetsReloadError([...faults].join("\n"));
-  const { added, changed, removed } = assetChanges(first.said.assets?.entries ?? [], after);
-  await acting(database, async () => [
-    undefined,
-    {
+    if (faults.length > 0) throw new AssetsReloadError(faults.join("\n"));
+    const act = {
       command: RELOAD_COMMAND,
       details: {
         ...{ key, digest },
@@ -91,10 +95,10 @@ export const reloadAssets = async (
         changed: `${changed.length}`,
         removed: `${removed.length}`,
       },
-      on: "deployment",
-    },
-  ]);
-  return { digest, added, changed, removed };
+      on: "deployment" as const,
+    };
+    return [{ digest, added, changed, removed }, act];
+  });
 };
 
 /** Indexing processes, and those of them that run with this file. */

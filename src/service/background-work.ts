@@ -73,11 +73,15 @@ export const startBackgroundWork = async (
   let current = assets;
   const apply = async (next: Assets) => {
     await recordDecimals(storage.write, "assets_file", knownDecimals(next));
+    await using made = new AsyncDisposableStack();
+    // Before addresses change: if it cannot begin, the former one goes on, with its addresses.
+    const isOther = differ(current, next, (of) => [...taAssets(of).values()]);
+    const nextAgent = isOther ? made.use(await agentOf(next)) : undefined;
     await callbacks.redirect(next);
-    if (differ(current, next, (of) => [...taAssets(of).values()])) {
-      // The former one goes on if this one cannot begin.
+    made.move();
+    if (nextAgent !== undefined) {
       const former = agent;
-      agent = await agentOf(next);
+      agent = nextAgent;
       await former?.[Symbol.asyncDispose]();
     }
     if (differ(current, next, evmProjects)) {

@@ -4,7 +4,7 @@ import type { Sql } from "../database/connect.ts";
 import type { HealthDetail } from "../http/health/health.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
-import { RELOAD_COMMAND, type Reload, reloadLine } from "../operator/reload-assets.ts";
+import { followersOf, RELOAD_COMMAND, type Reload, reloadLine } from "../operator/reload-assets.ts";
 import { assetChanges, assetEntries, assetsDigest } from "../settings/asset-changes.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
@@ -28,9 +28,13 @@ type FollowSettings = {
   /** Puts new assets in force; repeated until it succeeds. */
   readonly apply?: (assets: Assets) => Promise<void>;
   readonly everyMs?: number;
+  readonly supersededAfterMs?: number;
 };
 
 const LOOK_EVERY_MS = 2_000;
+
+/** By then the processes that have the file of a reload follow it, and their notes say so. */
+const SUPERSEDED_AFTER_MS = 30_000;
 
 /** Follows the recorded reloads until disposed; does nothing without an assets file. */
 export const followAssets = ({
@@ -40,6 +44,7 @@ export const followAssets = ({
   assets: first,
   apply,
   everyMs = LOOK_EVERY_MS,
+  supersededAfterMs = SUPERSEDED_AFTER_MS,
 }: FollowSettings): FollowedAssets => {
   const rarely = createRareLines();
   const ending = new AbortController();
@@ -51,7 +56,8 @@ export const followAssets = ({
   };
   let waiting: { readonly reason: string; readonly since: string } | undefined;
   let done = 0n;
-  let isFirstLook = true;
+  /** The last reload before this process, or 0; undefined before the first look. */
+  let former: bigint | undefined;
 
   const take = async (wanted: string): Promise<string | undefined> => {
     const assets = await checkedAssets(config);
@@ -74,19 +80,30 @@ export const followAssets = ({
 
   const look = async () => {
     const act = await lastActOf(sql, RELOAD_COMMAND, done);
-    const wasFirst = isFirstLook;
-    isFirstLook = false;
+    former ??= act?.number ?? 0n;
     if (act === undefined) return;
     const wanted = act.details.digest;
     const fault =
       typeof wanted !== "string" || wanted === state.digest
         ? undefined
         : await take(wanted).catch((error: unknown) => errorOf(error).message);
-    // The file may have changed between an earlier reload and this start.
-    if (fault === undefined || wasFirst) {
+    if (fault === undefined) {
       done = act.number;
       waiting = undefined;
       return;
+    }
+    // The file may have been changed after that reload, and read by the starts of all processes.
+    if (act.number === former && act.ageMs > supersededAfterMs) {
+      const { followed } = await followersOf({ sql }, `${wanted}`);
+      if (followed.length === 0) {
+        logger.warn(
+          { sha256: state.digest, reloaded: wanted },
+          "assets: no process runs with the file of the last reload; this one goes on with the file that it started with (`holderbook assets reload` records that for all)",
+        );
+        done = act.number;
+        waiting = undefined;
+        return;
+      }
     }
     waiting = { reason: fault, since: waiting?.since ?? new Date().toISOString() };
     rarely(fault, (repeats) =>

@@ -74,6 +74,18 @@ test("a reload is recorded once with what was added, changed and removed, and na
   expect(JSON.stringify(act)).not.toMatch(/acme|secret/);
 });
 
+test("a reload back to the file that runs is recorded while another one is not followed yet", async () => {
+  await using database = await freshDatabase();
+  await runs(database, file(TOKEN));
+  const reload = (assets: Assets) => reloadAssets(database, { assets, key: null });
+  const digests = async () => (await actsOf(database)).map(({ details }) => details.digest);
+  const other = await reload(file(TOKEN, OTHER));
+  expect(await reload(file(TOKEN))).toMatchObject({ added: [], changed: [], removed: [] });
+  expect(await digests()).toEqual([other?.digest, assetsDigest(file(TOKEN))]);
+  expect(await reload(file(TOKEN))).toBeNull();
+  expect(await digests()).toHaveLength(2);
+});
+
 test("a name that would mean another contract, and a token whose requests are open, are refused by name", async () => {
   await using database = await freshDatabase();
   await runs(database, file(TOKEN, OTHER));

@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { generateKeyPair } from "../../client/index.ts";
 import { findKey, listKeys } from "../../src/http/keys.ts";
+import { checkedAssets } from "../../src/service/checked-assets.ts";
+import type { EvmToken } from "../../src/settings/assets.ts";
 import { PiiKeysError, readPiiKeys } from "../../src/ta/pii/pii-keys.ts";
 import { canonicalWallet, taAssets } from "../../src/ta/requests/asset.ts";
 import { PublicKeyRefusedError, registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { countryCodes } from "../../src/ta/requests/investor.ts";
+import { evmAsset } from "../evm/asset.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 
@@ -88,6 +91,24 @@ test("an asset is served when it says where results go; it must name the group, 
     coinType: `0x${"5".padStart(64, "0")}::a::A`,
   });
   expect(() => taAssets(token({ ta }))).toThrow("whitelistGroupId");
+});
+
+test("an assets file with an agent for a token without transfer groups is refused by `assets check`", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, "assets.json");
+  const ta = { callbackUrl: "https://hooks.example/ta" };
+  const callbacks = { allowPrivate: false, ports: [] };
+  const chain = { chainId: 1, rpc: ["https://rpc.example/"] };
+  const check = async (type: EvmToken["type"]) => {
+    const address = `0x${"5e".repeat(20)}` as const;
+    const token = evmAsset({ ...chain, address, type, whitelistGroupId: 1, ta });
+    await writeFile(path, JSON.stringify({ projects: [{ name: "p", tokens: [token] }] }));
+    return checkedAssets({ assetsFile: path, callbacks });
+  };
+  for (const type of ["comakery_security_token_v1", "comakery_security_token_v5"] as const) {
+    await expect(check(type)).rejects.toThrow(`type ${type} have no transfer groups`);
+  }
+  expect(taAssets(await check("comakery_security_token_v2")).size).toBe(1);
 });
 
 test("wallets have one form per ledger", () => {

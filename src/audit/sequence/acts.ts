@@ -107,16 +107,20 @@ export const scopeOfMade = async (sql: Sql, id: string): Promise<NewAct["on"] | 
   return row?.scope;
 };
 
-/** A command's newest act after a number; undefined without one. */
+/** A command's newest act after a number, and its age; undefined without one. */
 export const lastActOf = async (
   sql: Sql,
   command: string,
   after: bigint,
-): Promise<{ readonly number: bigint; readonly details: ActDetails } | undefined> => {
-  const [row] = await sql<{ number: bigint; details: string }[]>`
-    select number, details from operator_acts
+): Promise<
+  { readonly number: bigint; readonly details: ActDetails; readonly ageMs: number } | undefined
+> => {
+  const [row] = await sql<{ number: bigint; details: string; ageMs: number }[]>`
+    select number, details,
+           (extract(epoch from clock_timestamp() - at) * 1000)::float8 as "ageMs"
+    from operator_acts
     where command = ${command} and number > ${after} order by number desc limit 1`;
-  return row && { number: row.number, details: JSON.parse(row.details) };
+  return row && { ...row, details: JSON.parse(row.details) };
 };
 
 type Row = Omit<Act, "number" | "details" | "by"> & {

@@ -7,7 +7,7 @@ import { readHead } from "../../evm/rpc/chain-id.ts";
 import { openFleet, type Work } from "../../evm/rpc/fleet.ts";
 import { type Prices, readFunds, readPrices } from "../../evm/rpc/transactions.ts";
 import { bytesOf, hexText } from "../../values/hex-bytes.ts";
-import type { Remedy } from "../../waiting/remedy.ts";
+import type { AgentTokenType } from "../requests/asset.ts";
 import {
   closeGap,
   countOn,
@@ -21,16 +21,6 @@ import {
 import type { Relay } from "./relay.ts";
 import type { EvmSigner, SigningFor } from "./signer.ts";
 
-/** The token has no transfer groups, so a transfer agent is impossible. */
-export class NoTransferGroupsError extends Error {
-  override readonly name = "NoTransferGroupsError";
-  readonly remedy: Remedy = "stop";
-
-  constructor(type: string) {
-    super(`tokens of type ${type} have no transfer groups; wallets cannot be whitelisted there`);
-  }
-}
-
 const abi = parseAbi([
   "function setTransferGroup(address addr, uint256 groupId)",
   "function setTransferGroup(address addr, uint256 groupId, bool applyToHolder)",
@@ -41,8 +31,7 @@ type EvmRelaySettings = {
   /** URLs, the preferred one first. */
   readonly rpc: readonly string[];
   readonly token: Hex;
-  /** As configured, such as `comakery_security_token_v3`. */
-  readonly type: string;
+  readonly type: AgentTokenType;
   readonly signer: EvmSigner;
   /** The lowest nonce above the stored transactions. */
   readonly lowestNonce: (resource: string) => Promise<number>;
@@ -66,7 +55,6 @@ const BASE_FEE_PERCENT = 120n;
 /** A reverting call cannot be estimated; it is sent anyway, to record its failure on the chain. */
 const GAS_WHEN_REVERTED = 200_000n;
 
-/** @throws NoTransferGroupsError (stop) for a token without transfer groups */
 export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const { chainId, rpc: urls, token, type, signer, timeoutMs = TIMEOUT_MS } = settings;
   const callOf = callFor(type);
@@ -151,7 +139,7 @@ const mostPerGas = ({ baseFeePerGas, maxPriorityFeePerGas }: Omit<Prices, "gas">
   return most > 0n ? most : 1n;
 };
 
-const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
+const callFor = (type: AgentTokenType): ((wallet: Hex, groupId: bigint) => Hex) => {
   const functionName = "setTransferGroup";
   switch (type) {
     case "comakery_security_token_v2":
@@ -159,7 +147,5 @@ const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
     case "comakery_security_token_v3":
     case "comakery_security_token_v4":
       return (...args) => encodeFunctionData({ abi, functionName, args: [...args, false] });
-    default:
-      throw new NoTransferGroupsError(type);
   }
 };

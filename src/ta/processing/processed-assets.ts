@@ -25,10 +25,7 @@ export type LedgerAccess = {
   readonly evm?: { readonly signer: EvmSigner };
 };
 
-/**
- * Requests of assets that this process cannot process wait: `onMissing` gets what they lack.
- * @throws NoTransferGroupsError (stop) for an EVM token without transfer groups
- */
+/** Requests of assets that this process cannot process wait: `onMissing` gets what they lack. */
 export const processedAssets = async (
   assets: Iterable<TaAsset>,
   access: LedgerAccess,

@@ -16,12 +16,26 @@ export type TaAsset = {
   readonly whitelistGroupId: number;
 } & (
   | { readonly ledger: "sui"; readonly coinType: string }
-  | { readonly ledger: "evm"; readonly token: EvmToken }
+  | { readonly ledger: "evm"; readonly token: AgentToken }
 );
+
+/** Token types with transfer groups, without which no wallet can be whitelisted. */
+const AGENT_TOKEN_TYPES = [
+  "comakery_security_token_v2",
+  "comakery_security_token_v3",
+  "comakery_security_token_v4",
+] as const satisfies readonly EvmToken["type"][];
+
+export type AgentTokenType = (typeof AGENT_TOKEN_TYPES)[number];
+
+export type AgentToken = EvmToken & { readonly type: AgentTokenType };
 
 export const taEndpoint = (asset: string): string => `ta:${asset}`;
 
-/** @throws AssetsFileError (stop) for a `ta` member without `whitelistGroupId` */
+/**
+ * @throws AssetsFileError (stop) for a `ta` member without `whitelistGroupId`, or of a token without
+ *   transfer groups
+ */
 export const taAssets = (assets: Assets): ReadonlyMap<string, TaAsset> => {
   const found = assets.projects.flatMap(({ name: project, tokens }) =>
     tokens.flatMap((token): TaAsset[] => {
@@ -39,10 +53,18 @@ export const taAssets = (assets: Assets): ReadonlyMap<string, TaAsset> => {
   return new Map(found.map((asset) => [asset.name, asset]));
 };
 
-const ledgerOf = (token: SuiToken | EvmToken) =>
-  token.ledger === "sui"
-    ? { ledger: "sui" as const, coinType: canonicalType(token.coinType) }
-    : { ledger: "evm" as const, token };
+const ledgerOf = (token: SuiToken | EvmToken) => {
+  if (token.ledger === "sui") {
+    return { ledger: "sui" as const, coinType: canonicalType(token.coinType) };
+  }
+  const type = AGENT_TOKEN_TYPES.find((one) => one === token.type);
+  if (type === undefined) {
+    throw new AssetsFileError(
+      `token ${token.name}: tokens of type ${token.type} have no transfer groups, so no wallet can be whitelisted there: remove "ta"`,
+    );
+  }
+  return { ledger: "evm" as const, token: { ...token, type } };
+};
 
 export const WALLET_FORM = {
   sui: "must be a Sui address: 0x and 1 to 64 hex digits",

@@ -37,16 +37,19 @@ export const startEvmCircle = async (
   const chain = opened.use(await startAnvil());
   const database = opened.use(await freshDatabase({ max: 10 }));
   const token = await chain.deploy(`SecurityTokenV${version}`, ["Acme", "ACM", 2, 1_000n]);
-  const evm = evmAsset({
-    name: EVM_ASSET,
-    address: token.address,
-    chainId: chain.chainId,
-    rpc: [chain.url],
-    type: `comakery_security_token_v${version}`,
-    finality,
-    whitelistGroupId: EVM_GROUP,
-    ta: { callbackUrl: "http://127.0.0.1:9/" },
-  });
+  const evm = {
+    ...evmAsset({
+      name: EVM_ASSET,
+      address: token.address,
+      chainId: chain.chainId,
+      rpc: [chain.url],
+      type: `comakery_security_token_v${version}`,
+      finality,
+      whitelistGroupId: EVM_GROUP,
+      ta: { callbackUrl: "http://127.0.0.1:9/" },
+    }),
+    type: "comakery_security_token_v4" as const,
+  };
   const stop = new AbortController();
   opened.use(
     await startEvm({

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { evmKeySigner } from "../../../src/ta/ledgers/evm-key-signer.ts";
-import { evmRelay, NoTransferGroupsError } from "../../../src/ta/ledgers/evm-relay.ts";
+import { evmRelay } from "../../../src/ta/ledgers/evm-relay.ts";
 import { RelayUnavailableError } from "../../../src/ta/ledgers/relay.ts";
 import { startAnvil } from "../../evm/anvil.ts";
 import { startProxy } from "../../evm/proxy.ts";
@@ -54,22 +54,6 @@ for (const version of [2, 3, 4] as const) {
     });
   });
 }
-
-test("a token without transfer groups is refused before its chain is queried", () => {
-  const settings = {
-    chainId: 1,
-    rpc: ["http://127.0.0.1:9/"],
-    token: "0x00" as const,
-    signer: evmKeySigner(OWNER),
-    lowestNonce: async () => 0,
-    signedBefore: async () => [],
-  };
-  for (const version of [1, 5]) {
-    expect(() => evmRelay({ ...settings, type: `comakery_security_token_v${version}` })).toThrow(
-      NoTransferGroupsError,
-    );
-  }
-});
 
 test("a hanging RPC does not hold up a stopping processor", async () => {
   const server = createServer(() => undefined);

@@ -41,7 +41,10 @@ test("processing and whitelist_status agree on an EVM wallet's group, also for o
     callbackUrl: "http://127.0.0.1:9/",
     whitelistGroupId: 5,
     ledger: "evm" as const,
-    token: evmAsset({ address: TOKEN, chainId: 1, rpc: ["http://127.0.0.1:9/"] }),
+    token: {
+      ...evmAsset({ address: TOKEN, chainId: 1, rpc: ["http://127.0.0.1:9/"] }),
+      type: "comakery_security_token_v4" as const,
+    },
   };
   for (const [n, group] of [
     [1, 5n],

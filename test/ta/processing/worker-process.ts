@@ -17,8 +17,8 @@ import { processedAssets } from "../../../src/ta/processing/processed-assets.ts"
 import { startProcessing } from "../../../src/ta/processing/processing.ts";
 import { failUndelivered } from "../../../src/ta/processing/record.ts";
 import type { ProcessedAsset } from "../../../src/ta/processing/request.ts";
+import type { AgentToken } from "../../../src/ta/requests/asset.ts";
 import { listenForDeath } from "../../mortality.ts";
-import type { EvmAsset } from "../../rest/service.ts";
 
 /** What the test tells the process. */
 export type WorkerProcessSettings = {
@@ -43,7 +43,7 @@ export type WorkerProcessSettings = {
     | {
         readonly kind: "evm";
         readonly project: string;
-        readonly token: EvmAsset;
+        readonly token: AgentToken;
         /** Assets that are all this token, each with the key of its own payer. */
         readonly secretKeys: Readonly<Record<string, string>>;
       };

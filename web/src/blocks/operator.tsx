@@ -111,7 +111,7 @@ export const REQUEST_CHOICES: readonly Choice<string>[] = [
   { value: "", label: "All statuses" },
   { value: "OPEN", label: "Open" },
   ...choicesOf(REQUEST).filter(({ value }) => value !== "FAILED"),
-  // The status: its outcomes are told apart in the list.
+  // One status with several outcomes, which the rows show.
   { value: "FAILED", label: "Failed, already done, undelivered" },
 ];
 export const DELIVERY_CHOICES: readonly Choice<string>[] = [
