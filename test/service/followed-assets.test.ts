@@ -47,7 +47,7 @@ const startDeployment = async () => {
   const follow = (supersededAfterMs?: number) =>
     followAssets({
       ...{ sql: database.sql, assets: OLD, everyMs: 20, logger: pino(out) },
-      config: { assetsFile, callbacks: { allowPrivate: false, ports: [] } },
+      config: { assetsFile, callbacks: { allowPrivate: false, ports: [443] } },
       ...(supersededAfterMs !== undefined && { supersededAfterMs }),
     });
   const all = opened.move();

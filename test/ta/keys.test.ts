@@ -97,7 +97,7 @@ test("an assets file with an agent for a token without transfer groups is refuse
   await using folder = await temporaryFolder();
   const path = join(folder.path, "assets.json");
   const ta = { callbackUrl: "https://hooks.example/ta" };
-  const callbacks = { allowPrivate: false, ports: [] };
+  const callbacks = { allowPrivate: false, ports: [443] };
   const chain = { chainId: 1, rpc: ["https://rpc.example/"] };
   const check = async (type: EvmToken["type"]) => {
     const address = `0x${"5e".repeat(20)}` as const;

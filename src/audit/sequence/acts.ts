@@ -117,7 +117,7 @@ export const lastActOf = async (
 > => {
   const [row] = await sql<{ number: bigint; details: string; ageMs: number }[]>`
     select number, details,
-           (extract(epoch from clock_timestamp() - at) * 1000)::float8 as "ageMs"
+           (extract(epoch from clock_timestamp() - at::timestamptz) * 1000)::float8 as "ageMs"
     from operator_acts
     where command = ${command} and number > ${after} order by number desc limit 1`;
   return row && { ...row, details: JSON.parse(row.details) };

@@ -43,12 +43,11 @@ export const startEvmCircle = async (
       address: token.address,
       chainId: chain.chainId,
       rpc: [chain.url],
-      type: `comakery_security_token_v${version}`,
       finality,
       whitelistGroupId: EVM_GROUP,
       ta: { callbackUrl: "http://127.0.0.1:9/" },
     }),
-    type: "comakery_security_token_v4" as const,
+    type: `comakery_security_token_v${version}` as const,
   };
   const stop = new AbortController();
   opened.use(
