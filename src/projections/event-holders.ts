@@ -18,14 +18,14 @@ const ENDING = `
   coalesce((select 1000000000 * least(next_checkpoint, (held -> $1::text ->> 'from')::int8)
             from ${getTableName(holderProgress.watermark)}), 0)`;
 
-/** SQL: when wallets were added to the holder $2, found by a column of the events. */
-const added = (column: string, value: string): string => {
+/** SQL: when wallets were added to the holder $2, found by a column of the events, with further conditions. */
+const added = (column: string, value: string, and = ""): string => {
   const bounds = { low: "-1", high: `${BEHIND_ALL}` };
   const values = ["$1", value, "'holder_address_added'"];
   const { where, orderBy } = indexRange(["coin_type", column, "event_type"], values, bounds);
   return `
       (select address, position from holder_events
-       where ${where} and ${column} is not null and holder_id = $2::numeric
+       where ${where} and ${column} is not null ${and}
        order by ${orderBy("asc")} limit ${MOST_PERIODS + 1})`;
 };
 
@@ -43,8 +43,9 @@ const periods = (source: string): string => `
   ) as period on true`;
 
 const PERIODS = {
+  // The range alone says which holder: with an equal sign beside it, the index on the type has the order, too.
   ofHolder: periods(added("holder_id", "$2::numeric")),
-  ofWallet: periods(added("address", "$3::text")),
+  ofWallet: periods(added("address", "$3::text", "and holder_id = $2::numeric")),
 };
 
 type FoundPeriod = {

@@ -130,3 +130,17 @@ test("the wallets of a holder, and the holders of a page, are look-ups", async (
     2,
   );
 });
+
+test("the wallets of a holder are look-ups where every event gives a holder a wallet", async () => {
+  await using growing = await freshDatabase();
+  await growing.sql.unsafe(`
+    insert into holder_events (coin_type, position, event_type, tx_digest, timestamp_ms, reached_ms, address, holder_id)
+    select '${ACME}', n::int8 * 1000000000, 'holder_address_added', 'x', n, n, '0x' || n, n
+    from generate_series(1, ${ROWS}) n`);
+  await growing.sql`analyze holder_events`;
+  const nodes = await plannedNodes(growing, (on) =>
+    holderPeriods(on, { coinType: ACME, holderId: HOLDER }),
+  );
+  const reading = nodes.filter(({ relation }) => relation === "holder_events");
+  expect(reading.reduce((sum, { rows, filtered }) => sum + rows + filtered, 0)).toBeLessThan(6);
+});
