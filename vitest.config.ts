@@ -6,6 +6,7 @@ import {
   DATABASE_SETUP,
   isAlone,
   isThorough,
+  longestTimeout,
   startsProcess,
   THOROUGH,
   testSources,
@@ -15,11 +16,12 @@ import { runFolder } from "./test/run-folder.ts";
 /** First the files that take longest, which would be the tail of the run. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) => {
-      const file = relative(import.meta.dirname, moduleId);
-      return startsProcess(file) || isThorough(file);
-    };
+    const fileOf = ({ moduleId }: TestSpecification) => relative(import.meta.dirname, moduleId);
+    const sorted = (await super.sort(files)).toSorted(
+      (a, b) => longestTimeout(fileOf(b)) - longestTimeout(fileOf(a)),
+    );
+    const isLong = (file: TestSpecification) =>
+      startsProcess(fileOf(file)) || isThorough(fileOf(file));
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }

@@ -54,3 +54,12 @@ const isTagged = (file: string, tag: string): boolean =>
 export const isThorough = (file: string): boolean => isTagged(file, "thorough");
 
 export const isAlone = (file: string): boolean => isTagged(file, "alone");
+
+/** The longest that a test of this file may take by what it sets itself, milliseconds; 0 where it sets nothing. */
+export const longestTimeout = (file: string): number =>
+  Math.max(
+    0,
+    ...[...(testSources.get(file) ?? "").matchAll(/\b(\d{2,3})_000\b/g)].map(
+      ([, seconds = "0"]) => Number(seconds) * 1_000,
+    ),
+  );

@@ -11,7 +11,7 @@ export type StatusPoint = {
   readonly at: string;
   /** By pipeline; without those that have committed nothing. */
   readonly lagSeconds: Readonly<Record<string, number>>;
-  /** Appended to the log since the point before; null for the first point. */
+  /** Appended to the log since the point before; null for the first point, and after a log that was taken back to a backup. */
   readonly checkpointsPerSecond: number | null;
 };
 
@@ -55,7 +55,8 @@ export const statusPoints = async ({
 }): Promise<readonly StatusPoint[]> =>
   await sql<StatusPoint[]>`
     select ${isoTime(sql, "at")} as at, lag_seconds as "lagSeconds",
-           round((next - lag(next) over before)
-                 / extract(epoch from at - lag(at) over before), 3)::float8 as "checkpointsPerSecond"
+           case when next >= lag(next) over before then
+             round((next - lag(next) over before)
+                   / extract(epoch from at - lag(at) over before), 3)::float8 end as "checkpointsPerSecond"
     from status_history where at > now() - interval '24 hours'
     window before as (order by at) order by at`;

@@ -50,7 +50,7 @@ test("a process killed at any time leaves no callback and no request half remove
   expect(await killedAfter(database.url, Number.POSITIVE_INFINITY)).toBe(false);
   expect(await storedCallbacks(sql)).toMatchObject({ messages: [], attempts: {} });
   expect(await storedRequests(sql)).toMatchObject({ requests: [], steps: 0, transactions: 0 });
-});
+}, 240_000);
 
 /** Times that tables were read through; on its one connection, whose figures come with its next statement. */
 const readThrough = async ({ sql }: Database) => {

@@ -107,6 +107,7 @@ test.skipIf(!hasPromtool)(
     await writeFile(join(folder.path, "week.yaml"), week);
     await run("promtool", ["test", "rules", "week.yaml"], { cwd: folder.path, env });
   },
+  180_000,
 );
 
 test.skipIf(!hasPromtool)("promtool parses every expression of the dashboard", async () => {

@@ -60,6 +60,16 @@ export const settled = async (page: Page) => {
   await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null);
 };
 
+/** Until a view has settled and nothing was answered for half a second: what comes late, such as labels, is there. */
+export const quiet = async (page: Page) => {
+  await settled(page);
+  await page.waitForFunction(() => {
+    const answers = performance.getEntriesByType("resource");
+    const last = Math.max(...answers.map((one) => one.startTime + one.duration));
+    return performance.now() - last > 500;
+  });
+};
+
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const found = z.array(

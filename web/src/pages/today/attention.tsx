@@ -66,7 +66,7 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
         tone={state.tone}
         label="Service"
         value={state.word}
-        about={state.detail}
+        about={<span title={state.detail ?? undefined}>{state.detail}</span>}
         link={
           <Link to="/status" search={keepToken}>
             Status
@@ -164,9 +164,10 @@ const Item = ({
     label={label}
     value={value}
     about={
-      <div className="flex flex-wrap justify-between gap-x-3">
-        <div className="min-w-0">{about}</div>
-        <span className="text-accent hover:underline">{link}</span>
+      // Two lines, whatever comes to stand in them.
+      <div className="flex min-h-[2lh] justify-between gap-x-3">
+        <div className="line-clamp-2 min-w-0">{about}</div>
+        <span className="shrink-0 text-accent hover:underline">{link}</span>
       </div>
     }
   />

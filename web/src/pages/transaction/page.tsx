@@ -177,6 +177,8 @@ const columnsOf = (tokens: readonly Token[]) => {
     {
       header: "From",
       wideOnly: true,
+      // Labels, which come later, move no column.
+      className: "md:w-1/2",
       cell: ({ coinType, fromAddress, fromHolderId }) => (
         <Side
           coinType={coinType}
@@ -189,6 +191,7 @@ const columnsOf = (tokens: readonly Token[]) => {
     {
       header: "To",
       wideOnly: true,
+      className: "md:w-1/2",
       cell: ({ coinType, toAddress, toHolderId }) => (
         <Side coinType={coinType} address={toAddress} holderId={toHolderId} none="burned" />
       ),
@@ -197,6 +200,7 @@ const columnsOf = (tokens: readonly Token[]) => {
   const changes: readonly Column<Change>[] = [
     {
       header: "Holder",
+      className: "md:w-full",
       cell: ({ coinType, owner, holderId }) => (
         <Side coinType={coinType} address={owner} holderId={holderId} none="" />
       ),
