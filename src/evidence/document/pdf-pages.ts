@@ -3,7 +3,8 @@ import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { VERSION } from "../../telemetry/version.ts";
 import type { Inline } from "./document.ts";
-import { FONTS, type FontName, type Line, linesIn, winAnsi } from "./pdf-text.ts";
+import { loadFonts, type PdfFonts, visible } from "./pdf-fonts.ts";
+import { FONTS, type FontName, type Line, linesIn } from "./pdf-text.ts";
 
 const MARGIN = 42;
 const TOP = 62;
@@ -40,10 +41,21 @@ export class PdfPages {
   #section: Struct | undefined;
   readonly #widths = new Map<string, number>();
   readonly #written: Promise<void>;
+  /** Width of any character of the monospaced font / font size. */
+  readonly #codeWidth: number;
+  readonly shown: PdfFonts["shown"];
   y = TOP;
 
-  private constructor(doc: PDFKit.PDFDocument, path: string, furniture: Furniture) {
+  private constructor(
+    doc: PDFKit.PDFDocument,
+    { fonts, shown }: PdfFonts,
+    path: string,
+    furniture: Furniture,
+  ) {
     this.#doc = doc;
+    this.shown = shown;
+    for (const [name, font] of fonts) doc.registerFont(name, font);
+    this.#codeWidth = doc.font(FONTS.code).fontSize(1).widthOfString("0");
     this.#furniture = furniture;
     this.#written = pipeline(doc, createWriteStream(path));
     this.#written.catch(() => undefined);
@@ -52,7 +64,7 @@ export class PdfPages {
   }
 
   static async open(path: string, furniture: Furniture): Promise<PdfPages> {
-    const { default: PDFDocument } = await import("pdfkit");
+    const [{ default: PDFDocument }, fonts] = await Promise.all([import("pdfkit"), loadFonts()]);
     const doc = new PDFDocument({
       autoFirstPage: false,
       bufferPages: true,
@@ -69,7 +81,7 @@ export class PdfPages {
         CreationDate: new Date(Number(furniture.madeMs)),
       },
     });
-    return new PdfPages(doc, path, furniture);
+    return new PdfPages(doc, fonts, path, furniture);
   }
 
   get left(): number {
@@ -99,9 +111,9 @@ export class PdfPages {
     this.#isLandscape = isLandscape;
     this.#footer = title;
     this.next();
-    this.#doc.outline.addItem(winAnsi(title));
+    this.#doc.outline.addItem(visible(title));
     this.#section?.end();
-    this.#section = this.#doc.struct("Sect", { title: winAnsi(title) });
+    this.#section = this.#doc.struct("Sect", { title: visible(title) });
     this.#root.add(this.#section);
   }
 
@@ -116,12 +128,11 @@ export class PdfPages {
   }
 
   lines(inline: Inline, width: number, size: number, font: FontName = FONTS.plain) {
-    return linesIn(inline, { width, size, font }, this.measure);
+    return linesIn(inline, { width, size, font }, this);
   }
 
   readonly measure = (text: string, font: FontName, size: number): number => {
-    // Courier is monospaced.
-    if (font === FONTS.code) return text.length * 0.6 * size;
+    if (font === FONTS.code) return text.length * this.#codeWidth * size;
     const key = `${font} ${text}`;
     let width = this.#widths.get(key);
     if (width === undefined) {

@@ -58,7 +58,7 @@ const layOut = (
 };
 
 const widthOf = (cell: Inline, size: number, pages: PdfPages): number =>
-  partsOf(cell).reduce((sum, part) => sum + pages.measure(...shownIn(part), size), 0);
+  partsOf(cell).reduce((sum, part) => sum + pages.measure(...shownIn(part, pages), size), 0);
 
 const longestWord = (title: string, size: number, pages: PdfPages): number =>
   title.split(" ").reduce((most, word) => Math.max(most, pages.measure(word, FONTS.bold, size)), 0);

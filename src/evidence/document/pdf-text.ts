@@ -1,26 +1,19 @@
-/** Text for the PDF's standard fonts: escapes for missing characters, and line breaking. */
-import { shownLines } from "../../logging/foreign-text.ts";
+/** Text for the PDF's fonts, and line breaking. */
 import { type Inline, partsOf, type Text } from "./document.ts";
 
-export const FONTS = { plain: "Helvetica", bold: "Helvetica-Bold", code: "Courier" } as const;
+export const FONTS = { plain: "plain", bold: "bold", code: "code" } as const;
 export type FontName = (typeof FONTS)[keyof typeof FONTS];
-
-/** WinAnsi characters beyond Latin-1. */
-const MORE = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ";
-const LACKING = new RegExp(`[^\\u0020-\\u007e\\u00a0-\\u00ff${MORE}]`, "gu");
-
-/** Escapes characters missing from the font, which would be invisible, as `\u{…}`. */
-export const winAnsi = (text: string): string =>
-  shownLines(text.replaceAll("\n", "\\u{a}")).replace(
-    LACKING,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
 
 export type Run = { readonly text: string; readonly font: FontName; readonly x: number };
 export type Line = { readonly runs: readonly Run[]; readonly width: number };
 
-/** Points. */
-type Measure = (text: string, font: FontName, size: number) => number;
+/** What setting a text needs to know of the fonts. */
+type Setting = {
+  /** Width in points. */
+  readonly measure: (text: string, font: FontName, size: number) => number;
+  /** The text with escapes in place of characters that the font cannot print. */
+  readonly shown: (text: string, font: FontName) => string;
+};
 
 type Piece = { readonly text: string; readonly font: FontName };
 
@@ -31,8 +24,9 @@ type Word = { readonly pieces: Piece[]; readonly hasSpace: boolean };
 export const linesIn = (
   inline: Inline,
   { width, size, font = FONTS.plain }: { width: number; size: number; font?: FontName },
-  measure: Measure,
+  setting: Setting,
 ): readonly Line[] => {
+  const { measure } = setting;
   const lines: Line[] = [];
   let runs: Run[] = [];
   let x = 0;
@@ -47,7 +41,7 @@ export const linesIn = (
     else runs.push({ text, font: of, x });
     x += measure(text, of, size);
   };
-  for (const { pieces, hasSpace } of wordsOf(inline, font)) {
+  for (const { pieces, hasSpace } of wordsOf(inline, font, setting)) {
     const before = runs.at(-1)?.font;
     const space = hasSpace && before !== undefined ? measure(" ", before, size) : 0;
     const needed = pieces.reduce((sum, { text, font: of }) => sum + measure(text, of, size), 0);
@@ -75,11 +69,11 @@ export const linesIn = (
   return lines;
 };
 
-const wordsOf = (inline: Inline, font: FontName): readonly Word[] => {
+const wordsOf = (inline: Inline, font: FontName, setting: Setting): readonly Word[] => {
   const words: Word[] = [];
   let hasSpace = true;
   for (const part of partsOf(inline)) {
-    const [shown, own] = shownIn(part, font);
+    const [shown, own] = shownIn(part, setting, font);
     for (const text of shown.split(/( +)/)) {
       if (text === "") continue;
       if (text.trim() === "") {
@@ -95,11 +89,16 @@ const wordsOf = (inline: Inline, font: FontName): readonly Word[] => {
   return words;
 };
 
-export const shownIn = (part: Text, font: FontName = FONTS.plain): readonly [string, FontName] => {
-  if (typeof part === "string") return [winAnsi(part), font];
-  if ("strong" in part) return [winAnsi(part.strong), FONTS.bold];
+export const shownIn = (
+  part: Text,
+  { shown }: Setting,
+  font: FontName = FONTS.plain,
+): readonly [string, FontName] => {
+  if (typeof part === "string") return [shown(part, font), font];
+  if ("strong" in part) return [shown(part.strong, FONTS.bold), FONTS.bold];
   // Line setting collapses spaces, so escape repeated ones.
-  return [winAnsi(part.inPdf ?? part.code).replaceAll("  ", " \\u{20}"), FONTS.code];
+  const code = shown(part.inPdf ?? part.code, FONTS.code);
+  return [code.replaceAll("  ", " \\u{20}"), FONTS.code];
 };
 
 /** How many characters fit; at least one on an empty line. */
