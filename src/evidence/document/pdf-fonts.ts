@@ -45,8 +45,7 @@ export const loadFonts = once(async (): Promise<PdfFonts> => {
     Object.values(FONTS).map(async (name) => {
       const path = import.meta.resolve(`dejavu-fonts-ttf/ttf/${FILES[name]}.ttf`);
       const font = create(await readFile(fileURLToPath(path)));
-      if (!("hasGlyphForCodePoint" in font)) throw new Error(`${path} is a collection of fonts`);
-      return [name, font] as const;
+      return [name, Object.assign(font, { layout: inARow(font) })] as const;
     }),
   );
   const fonts = new Map(loaded);
@@ -60,6 +59,39 @@ export const loadFonts = once(async (): Promise<PdfFonts> => {
       }),
   };
 });
+
+/**
+ * Sets one glyph after another, in place of the font's own layout: upright characters lack no more than ligatures and
+ * kerning, and reading the tables of these takes longer than a short PDF. Glyphs of the library's would remember
+ * what they stood for in another PDF.
+ */
+const inARow = (font: Font) => {
+  const glyphs = new Map<string, { id: number; advanceWidth: number; codePoints: number[] }>();
+  const glyphOf = (character: string) => {
+    const code = character.codePointAt(0) ?? 0;
+    const { id, advanceWidth } = font.glyphForCodePoint(code);
+    const glyph = { id, advanceWidth, codePoints: [code] };
+    glyphs.set(character, glyph);
+    return glyph;
+  };
+  return (text: string) => {
+    const run = Array.from(text, (character) => glyphs.get(character) ?? glyphOf(character));
+    const positions = run.map(({ advanceWidth: xAdvance }) => ({
+      xAdvance,
+      yAdvance: 0,
+      xOffset: 0,
+      yOffset: 0,
+    }));
+    return {
+      glyphs: run,
+      positions,
+      // The library scales the positions first.
+      get advanceWidth(): number {
+        return positions.reduce((sum, { xAdvance }) => sum + xAdvance, 0);
+      },
+    };
+  };
+};
 
 /** A single line. Bookmarks are set by the reader, which has characters of all kinds. */
 export const visible = (text: string): string => shownLines(text.replaceAll("\n", "\\u{a}"));

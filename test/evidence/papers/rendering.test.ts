@@ -187,6 +187,8 @@ test("a PDF states title and language, is tagged, has a bookmark for each paper,
   expect(raw).toContain("\n(D:20250101000000Z)\n");
   for (const tag of ["H1", "H2", "Table", "TR", "TH", "TD"])
     expect(raw).toMatch(new RegExp(`/S /${tag}\\b`));
+  // Another PDF between them leaves no trace.
+  await rendered("names.pdf", paperOf(text(NAMES, code(NAMES))));
   expect(await rendered("two.pdf", paper)).toEqual(pdf);
 });
 
