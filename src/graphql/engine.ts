@@ -63,7 +63,8 @@ export type ReadSubscription = PageCost & {
 
 export type GraphEngine = {
   /** Reads a request's body, valid or not. */
-  read(body: string): ReadRequest;
+  /** @param caller whose persisted documents it may name */
+  read(body: string, caller?: string): ReadRequest;
 };
 
 /** Values of an answer that count as one request. */
@@ -162,8 +163,8 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   };
 
   return {
-    read(given) {
-      const whole = persisted.complete(given);
+    read(given, caller = "") {
+      const whole = persisted.complete(given, caller);
       if (whole instanceof GraphQLError) return refusedRequest(whole);
       const { body, keep } = whole;
       const plain = readPlain(body);

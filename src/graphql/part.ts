@@ -97,7 +97,7 @@ export const graphqlPart = ({
   });
 
   const readText = async (text: string, visit: Visit, key: Caller): Promise<ReadRequest> => {
-    const read = engine.read(text);
+    const read = engine.read(text, key.id);
     if (read.requests > 1) visit.addFields(gate.count(key, read.requests - 1));
     if (read.weight > HEAVY) await twoTurns();
     return read;

@@ -7,8 +7,8 @@ import { GraphQLError } from "graphql";
 import { z } from "zod";
 import { badInput } from "./errors.ts";
 
-/** Characters of all documents kept; the least recently used goes first. */
-const KEPT_CHARACTERS = 2_000_000;
+/** Of each caller's own documents, so that no caller sees or displaces another's. The least recently used goes first. */
+const KEPT = { charactersPerCaller: 200_000, callers: 100 };
 
 /** The form that clients agree on. */
 const namingBody = z.looseObject({
@@ -29,8 +29,12 @@ export type WholeBody = {
 };
 
 export type PersistedDocuments = {
-  /** Adds the document to a body that has only its hash. @returns why it cannot: unknown, or another hash */
-  complete(body: string): WholeBody | GraphQLError;
+  /**
+   * Adds the document to a body that has only its hash.
+   * @param caller whose documents it may name
+   * @returns why it cannot: unknown, or another hash
+   */
+  complete(body: string, caller: string): WholeBody | GraphQLError;
 };
 
 /** Undefined when it is no JSON. */
@@ -42,23 +46,35 @@ export const parsedOf = (text: string): unknown => {
   }
 };
 
-export const createPersistedDocuments = (mostCharacters = KEPT_CHARACTERS): PersistedDocuments => {
-  /** By hash, least recently used first. */
-  const kept = new Map<string, string>();
-  let characters = 0;
+/** By hash. */
+type Documents = { readonly byHash: Map<string, string>; characters: number };
 
-  const use = (hash: string, text: string): void => {
-    if (!kept.delete(hash)) characters += text.length;
-    kept.set(hash, text);
-    for (const [oldest, { length }] of kept) {
-      if (characters <= mostCharacters) break;
-      kept.delete(oldest);
-      characters -= length;
+export const createPersistedDocuments = (most = KEPT): PersistedDocuments => {
+  /** Both maps begin with the least recently used. */
+  const callers = new Map<string, Documents>();
+
+  const documentsOf = (caller: string): Documents => {
+    const own = callers.get(caller) ?? { byHash: new Map<string, string>(), characters: 0 };
+    callers.delete(caller);
+    callers.set(caller, own);
+    const [oldest] = callers.keys();
+    if (callers.size > most.callers && oldest !== undefined) callers.delete(oldest);
+    return own;
+  };
+
+  const use = (caller: string, hash: string, text: string): void => {
+    const own = documentsOf(caller);
+    if (!own.byHash.delete(hash)) own.characters += text.length;
+    own.byHash.set(hash, text);
+    for (const [oldest, { length }] of own.byHash) {
+      if (own.characters <= most.charactersPerCaller) break;
+      own.byHash.delete(oldest);
+      own.characters -= length;
     }
   };
 
   return {
-    complete(body) {
+    complete(body, caller) {
       if (!body.includes("persistedQuery")) return { body };
       const { success, data } = namingBody.safeParse(parsedOf(body));
       if (!success) return { body };
@@ -66,11 +82,11 @@ export const createPersistedDocuments = (mostCharacters = KEPT_CHARACTERS): Pers
       const { sha256Hash } = extensions.persistedQuery;
       if (query) {
         if (createHash("sha256").update(query).digest("hex") !== sha256Hash) return otherHash();
-        return { body, keep: () => use(sha256Hash, query) };
+        return { body, keep: () => use(caller, sha256Hash, query) };
       }
-      const found = kept.get(sha256Hash);
+      const found = callers.get(caller)?.byHash.get(sha256Hash);
       if (found === undefined) return notKept();
-      use(sha256Hash, found);
+      use(caller, sha256Hash, found);
       return { body: JSON.stringify({ ...data, query: found }) };
     },
   };

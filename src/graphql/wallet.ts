@@ -12,6 +12,7 @@ import {
 import { lowest } from "../values/bigints.ts";
 import { unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
+import { badInput } from "./errors.ts";
 import { pastArguments } from "./fields.ts";
 import { addressOf, coinCursorOf, limitArgument, limitOf, listCost } from "./input.ts";
 import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";
@@ -33,6 +34,11 @@ type Held = WalletWithRoles & {
 
 /** Coins read at a time. */
 const COINS_PER_READ = 1_000;
+
+/** Reads of an answer at most: a wallet may have been in many coins, and be in none of them now. */
+const MOST_READS = 10;
+
+const MOST_COINS = MOST_READS * COINS_PER_READ;
 
 const WalletToken = builder.objectRef<Held>("WalletToken").implement({
   description: "What a wallet holds and is in one token.",
@@ -136,8 +142,19 @@ builder.queryField("wallet", (t) =>
       const noting = context.reads.upToHolds((all) => {
         held = all;
       });
-      const known = await coinsOfWallet(noting, { address, limit: COINS_PER_READ });
       const isStale = isPast(args) && asOf === undefined;
+      const known: string[] = [];
+      for (let isMore = true; isMore; ) {
+        const one = { address, after: known.at(-1), limit: COINS_PER_READ };
+        const coins = await coinsOfWallet(noting, one);
+        known.push(...coins);
+        isMore = isStale && coins.length === COINS_PER_READ;
+        if (isMore && known.length >= MOST_COINS) {
+          throw badInput(
+            `allowStale: the wallet was in more than ${MOST_COINS - 1} tokens, which are not all looked at: give atCheckpoint`,
+          );
+        }
+      }
       const before = held.flatMap(({ coinType, from }) =>
         isStale && known.includes(coinType) ? [from - 1n] : [],
       );
@@ -148,12 +165,22 @@ builder.queryField("wallet", (t) =>
       const without = new Set(leftOut.map(({ coinType }) => coinType));
 
       const page = async (after: string | undefined, limit: number): Promise<WalletWithRoles[]> => {
-        const coins = await coinsOfWallet(reads, { address, after, limit: COINS_PER_READ });
-        const shown = coins.filter((coinType) => !without.has(coinType));
-        const wallets = shown.map((coinType) => ({ coinType, address }));
-        const states = (await walletsWithRoles(reads, { wallets, at: checkpoint })).filter(isAny);
-        if (states.length >= limit || coins.length < COINS_PER_READ) return states.slice(0, limit);
-        return [...states, ...(await page(coins.at(-1), limit - states.length))];
+        const found: WalletWithRoles[] = [];
+        let last = after;
+        for (let times = 0; times < MOST_READS; times += 1) {
+          const coins = await coinsOfWallet(reads, { address, after: last, limit: COINS_PER_READ });
+          const shown = coins.filter((coinType) => !without.has(coinType));
+          const wallets = shown.map((coinType) => ({ coinType, address }));
+          const states = await walletsWithRoles(reads, { wallets, at: checkpoint });
+          found.push(...states.filter(isAny));
+          if (found.length >= limit || coins.length < COINS_PER_READ) return found.slice(0, limit);
+          last = coins.at(-1);
+        }
+        const remedy =
+          found.length === 0 ? `go on with after: "${last}"` : `ask for limit: ${found.length}`;
+        throw badInput(
+          `tokens: only ${found.length} of the ${MOST_COINS} tokens looked at have a row, the limit is ${limit}: ${remedy}`,
+        );
       };
 
       return {

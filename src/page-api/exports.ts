@@ -35,7 +35,7 @@ import { OcfError } from "../evidence/ocf/forms.ts";
 import { LOT_POLICIES, lotsNotFor } from "../evidence/ocf/lots.ts";
 import { writeOcf } from "../evidence/ocf/ocf.ts";
 import { ChainUnknownError, makeStatement, NoRowError } from "../evidence/statement/statement.ts";
-import { createAdmission, type Slot } from "../http/edge/admission.ts";
+import { type Admission, createAdmission, type Slot } from "../http/edge/admission.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import {
@@ -65,7 +65,7 @@ const capTableQuery = z.strictObject({
     .default("csv")
     .meta({
       description:
-        "csv-zip: the CSV and a JSON file that describes it (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip. pdf: pages to print, for registers of at most 2,000 rows; 409 for longer ones.",
+        "csv-zip: the CSV and a JSON file that describes it (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip. pdf: pages to print, for registers of at most 2,000 rows and 10,000 wallets; 409 for longer ones.",
     }),
   lots: z.enum(LOT_POLICIES, "must be fifo or pro-rata").optional().meta({
     description:
@@ -123,6 +123,8 @@ export type ExportSettings = {
   readonly rootsPerDay: number;
   /** A token's issuer by the assets file. */
   readonly issuerOf: (coinType: string) => SuiToken["issuer"];
+  /** Bounds archives and PDFs that are being made. */
+  readonly archives?: Admission | undefined;
   /** Called when entries of the sequence are lost: this process must not sign any more. */
   readonly giveUp: (error: Error) => void;
 };
@@ -172,24 +174,31 @@ type Exporting = {
 export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
   const { readers, capTables, findSummaries } = settings;
   const downloads = createAdmission(MAX_DOWNLOADS);
-  const archives = createAdmission(MAX_ARCHIVES);
-  /** Pages as a file of their own, removed once it was read. One is made at a time, like an archive. */
-  const printedOf = async (
-    { title, header, paper }: Printed,
-    { mark }: TableOf,
-    { key, signal, atEnd }: Exporting,
-  ): Promise<Pick<Download, "contentType" | "body">> => {
+  const { archives = createAdmission(MAX_ARCHIVES) } = settings;
+  /** Archives and PDFs are made one at a time. */
+  const inTurn = async <Made>(
+    { key, signal }: Exporting,
+    make: () => Promise<Made>,
+  ): Promise<Made> => {
     const slot = await archives.enter(key, 1, signal);
     try {
-      const folder = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
-      atEnd(() => removeFolder(folder));
-      const path = join(folder, "printed.pdf");
-      const furniture = { title, header, madeMs: mark.timestampMs };
-      await printPdf({ path, papers: [paper], furniture }, signal);
-      return { contentType: PDF_TYPE, body: createReadStream(path, { signal }) };
+      return await make();
     } finally {
       slot.left();
     }
+  };
+  /** Pages as a file of their own, removed once it was read. */
+  const printedOf = async (
+    { title, header, paper }: Printed,
+    { mark }: TableOf,
+    { signal, atEnd }: Exporting,
+  ): Promise<Pick<Download, "contentType" | "body">> => {
+    const folder = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
+    atEnd(() => removeFolder(folder));
+    const path = join(folder, "printed.pdf");
+    const furniture = { title, header, madeMs: mark.timestampMs };
+    await printPdf({ path, papers: [paper], furniture }, signal);
+    return { contentType: PDF_TYPE, body: createReadStream(path, { signal }) };
   };
   // Downloads hold their slot longer than `bounds` would.
   const who = { ...settings.reader, bounds: undefined };
@@ -226,7 +235,7 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       refusals: [404, 409],
       handle: (input) =>
         download(input, async (exporting) => {
-          const { key, signal, atEnd } = exporting;
+          const { signal, atEnd } = exporting;
           const { format, for: reader, lots, labels, ...moment } = input.query;
           const isLabelled = showsLabels(input.caller, { format, reader, labels });
           if (format === "pdf" && reader === "programs") {
@@ -244,21 +253,25 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
           const { head, rows } = await readCapTable(reads, table, capTables);
           const name = fileNameOf(table);
           if (format === "pdf") {
-            const printed = await capTablePaper(table, head, rows);
-            return { name: `${name}.pdf`, ...(await printedOf(printed, table, exporting)) };
+            const file = await inTurn(exporting, async () =>
+              printedOf(await capTablePaper(table, head, rows), table, exporting),
+            );
+            return { name: `${name}.pdf`, ...file };
           }
           if (format === "ocf") {
             const parent = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
             atEnd(() => removeFolder(parent));
             const folder = join(parent, "ocf");
             const issuer = settings.issuerOf(head.coinType);
-            const slot = await archives.enter(key, 1, signal);
-            try {
-              const request = { ...head, rows, issuer, folder, signal, lots: lots ?? "fifo" };
-              await writeOcf(on, request);
-            } finally {
-              slot.left();
-            }
+            const request = {
+              ...head,
+              rows,
+              issuer,
+              folder,
+              signal,
+              lots: lots ?? "fifo",
+            } as const;
+            await inTurn(exporting, () => writeOcf(on, request));
             const names = (await readdir(folder)).toSorted();
             const content = zipped(filesIn(folder, names), Number(table.mark.timestampMs));
             const policy = lots === "pro-rata" ? "-pro-rata" : "";
@@ -298,17 +311,22 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
           const { table, reads: db } = await requestedTable(on, moment, findSummaries, signal);
           const key = await settings.deploymentKey();
           const register = { db, write: settings.write };
-          const statement = await makeStatement(register, key, table, whose, {
-            tables: capTables,
-            quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
-            version: version === "1" ? 1 : 2,
-          });
+          const make = () =>
+            makeStatement(register, key, table, whose, {
+              tables: capTables,
+              quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
+              version: version === "1" ? 1 : 2,
+            });
           const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
           if (format === "pdf") {
-            const printed = statementPaper(statement, table.symbol);
-            const file = await printedOf(printed, table, exporting);
+            // Before its root is published, which is for ever.
+            if (table.decimals === null) throw new DecimalsUnknownError(table.coinType);
+            const file = await inTurn(exporting, async () =>
+              printedOf(statementPaper(await make(), table.symbol), table, exporting),
+            );
             return { name: `statement-${nameOf(table)}-${who}.pdf`, ...file };
           }
+          const statement = await make();
           return {
             name: `statement-${nameOf(table)}-${who}.json`,
             contentType: JSON_TYPE,

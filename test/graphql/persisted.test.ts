@@ -102,18 +102,26 @@ test("a document that cannot run is not kept", async () => {
   expect(errors).toMatchObject([{ extensions: { code: "PERSISTED_QUERY_NOT_FOUND" } }]);
 });
 
-test("the documents kept are bounded, and the least recently used goes first", () => {
-  const documents = createPersistedDocuments(30);
-  const send = (query: string) => {
-    const whole = documents.complete(JSON.stringify({ query, extensions: naming(query) }));
+test("the documents kept are bounded for each caller, and the least recently used goes first", () => {
+  const documents = createPersistedDocuments({ charactersPerCaller: 30, callers: 2 });
+  const send = (query: string, caller = "one") => {
+    const asked = JSON.stringify({ query, extensions: naming(query) });
+    const whole = documents.complete(asked, caller);
     if (!(whole instanceof Error)) whole.keep?.();
   };
-  const isKept = (query: string) =>
-    !(documents.complete(JSON.stringify({ extensions: naming(query) })) instanceof Error);
+  const isKeptOf = (caller: string, query: string) =>
+    !(documents.complete(JSON.stringify({ extensions: naming(query) }), caller) instanceof Error);
+  const isKept = (query: string) => isKeptOf("one", query);
   const [a, b, c] = ["{ aaaaaaaa }", "{ bbbbbbbb }", "{ cccccccc }"];
   for (const query of [a, b]) send(query);
   expect([a, b].map(isKept)).toEqual([true, true]);
   expect(isKept(a)).toBe(true);
   send(c);
   expect([a, b, c].map(isKept)).toEqual([true, false, true]);
+  // Another caller neither sees nor displaces them; of too many callers the least recent begins anew.
+  for (const query of [a, b, c]) expect(isKeptOf("two", query)).toBe(false);
+  for (const query of [a, b, c]) send(query, "two");
+  expect([a, b, c].map(isKept)).toEqual([true, false, true]);
+  send(a, "three");
+  expect([isKept(a), isKeptOf("two", c), isKeptOf("three", a)]).toEqual([true, false, true]);
 });

@@ -85,6 +85,34 @@ test("pages of a wallet's tokens make up the list", async () => {
   expect(errors).toMatchObject([{ extensions: { code: "BAD_USER_INPUT" } }]);
 });
 
+test("of a wallet that left thousands of tokens an answer reads a bounded part, and says how to go on", async () => {
+  const dave = address("da7e");
+  const coins = Array.from(
+    { length: 10_001 },
+    (_, at) => `${address("0c")}::c${`${at}`.padStart(5, "0")}::C`,
+  );
+  const left = { address: dave, aspect: "freeze", value: 1n, checkpoint: 16n, until: 17n } as const;
+  await addHolderEvents(
+    api.database,
+    [],
+    coins.map((coinType) => ({
+      ...left,
+      coinType,
+      until: coinType === coins[10_000] ? STILL_OPEN : 17n,
+    })),
+  );
+  const refused = async (variables: object) => {
+    const { errors } = await api.query(WALLET, { address: dave, ...variables });
+    return String(Object(errors?.[0]).message);
+  };
+  const [last] = coins.slice(9_999);
+  expect(await refused({})).toContain(`go on with after: "${last}"`);
+  expect((await ask({ address: dave, after: last })).tokens).toMatchObject([
+    { coinType: coins[10_000], isFrozen: true },
+  ]);
+  expect(await refused({ stale: true })).toMatch(/^allowStale: .*give atCheckpoint$/);
+});
+
 test("a coin in quarantine is left out and named, and allowStale goes back to before it", async () => {
   await setHeld(api.database, sharedTokenObjectsWatermark, OTHER, { from: 25n, reason: "damaged" });
   const now = await ask({ address: BOB });

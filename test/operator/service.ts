@@ -69,6 +69,7 @@ export const serveOperator = async (
     readonly trustProxy?: boolean;
     readonly quota?: number;
     readonly rootsPerDay?: number;
+    readonly archives?: Admission;
     readonly admission?: Admission;
     readonly giveUp?: (error: Error) => void;
     readonly signer?: OutsideSigner;
@@ -145,6 +146,7 @@ export const serveOperator = async (
       capTables: createCapTables(),
       write: database,
       rootsPerDay: settings.rootsPerDay ?? 1_000,
+      archives: settings.archives,
       deploymentKey: () => openDeploymentKey(database, MASTER_KEY, settings.signer),
       issuerOf: () => undefined,
       giveUp: settings.giveUp ?? (() => undefined),

@@ -5,8 +5,10 @@ import { z } from "zod";
 import {
   capTablePaper,
   MOST_PDF_ROWS,
+  MOST_PDF_WALLETS,
   PdfTooLongError,
 } from "../../src/evidence/exports/cap-table-pdf.ts";
+import { createAdmission } from "../../src/http/edge/admission.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { pageTexts } from "../evidence/papers/pdf-reader.ts";
 import { forgetDecimals } from "../log/decimals.ts";
@@ -112,8 +114,42 @@ test("a PDF is refused with what to do: for programs, for a register that is too
   await expect(tooLong).rejects.toThrow(PdfTooLongError);
   await expect(tooLong).rejects.toThrow("2001 rows, a PDF at most 2000: take csv or json");
 
+  const wallet = { address: "0x1", balance: 1n, isFrozen: false, groupId: null };
+  const row = { holderId: 1n, balance: 1n, tokens: 1n, granted: 0n, unlocked: 0n, locked: 0n };
+  async function* many() {
+    yield [{ ...row, wallets: Array.from({ length: MOST_PDF_WALLETS + 1 }, () => wallet) }];
+  }
+  await expect(capTablePaper(table, { ...head, holderCount: 1 }, many())).rejects.toThrow(
+    "more wallets, a PDF at most 10000: take csv or json",
+  );
+
   await forgetDecimals(register.database, coinType);
   const without = await api.get(path("cap-table", { format: "pdf" }));
   expect(without.status).toBe(409);
   expect(without.text).toContain("the decimals of");
+});
+
+test("a statement as PDF publishes no root before it is its turn to be printed", async () => {
+  await using fresh = await demoRegister();
+  await fresh.advance(60);
+  const archives = createAdmission({
+    ...{ perKey: 1, perProcess: 1, waitingPerKey: 0, waiting: 0, waitMs: 1 },
+  });
+  await using other = await serveOperator(fresh.database, { archives });
+  const [coin = ""] = fresh.model.coins.keys();
+  const asked = (query: Readonly<Record<string, string>>) =>
+    new URLSearchParams({ coinType: coin, ...query });
+  const { json } = await other.get(`/exports/cap-table?${asked({ format: "json" })}`);
+  const { rows } = z
+    .object({ rows: z.array(z.object({ wallets: z.array(z.object({ address: z.string() })) })) })
+    .parse(json);
+  const owner = rows[0]?.wallets[0]?.address ?? "";
+  const statement = `/exports/statement?${asked({ owner, format: "pdf", version: "2" })}`;
+  const roots = async () => (await fresh.database.sql`select from published_roots`).length;
+  const slot = await archives.enter("another", 1);
+  expect((await other.get(statement)).status).toBe(503);
+  expect(await roots()).toBe(0);
+  slot.left();
+  expect((await other.get(statement)).status).toBe(200);
+  expect(await roots()).toBe(1);
 });

@@ -20,14 +20,17 @@ import { DecimalsUnknownError } from "./cap-table-file.ts";
 /** Rows of a PDF at most: it is held in memory until its pages are counted. */
 export const MOST_PDF_ROWS = 2_000;
 
-/** The register has more rows than a PDF may have. Take CSV or JSON, which have no bound. */
+/** Wallets of all rows of a PDF at most, for the same reason. */
+export const MOST_PDF_WALLETS = 10_000;
+
+/** The register has more rows or wallets than a PDF may have. Take CSV or JSON, which have no bound. */
 export class PdfTooLongError extends Error {
   override readonly name = "PdfTooLongError";
   readonly remedy: Remedy = "stop";
 
-  constructor(coinType: string, rows: number) {
+  constructor(coinType: string, has: string, most: number) {
     super(
-      `format: the cap table of ${coinType} has ${rows} rows, a PDF at most ${MOST_PDF_ROWS}: take csv or json`,
+      `format: the cap table of ${coinType} has ${has}, a PDF at most ${most}: take csv or json`,
     );
   }
 }
@@ -68,11 +71,18 @@ export const capTablePaper = async (
 ): Promise<Printed> => {
   const { coinType, decimals, checkpoint, checkpointTimestamp, holderCount } = head;
   if (decimals === null) throw new DecimalsUnknownError(coinType);
-  if (holderCount > MOST_PDF_ROWS) throw new PdfTooLongError(coinType, holderCount);
+  if (holderCount > MOST_PDF_ROWS) {
+    throw new PdfTooLongError(coinType, `${holderCount} rows`, MOST_PDF_ROWS);
+  }
   const amount = (units: bigint) => grouped(inTokens(units, decimals));
   const rows: Inline[][] = [];
+  let walletCount = 0;
   for await (const page of pages) {
     for (const { holderId, wallets, balance, unlocked, locked } of page) {
+      walletCount += wallets.length;
+      if (walletCount > MOST_PDF_WALLETS) {
+        throw new PdfTooLongError(coinType, "more wallets", MOST_PDF_WALLETS);
+      }
       rows.push([
         holderId === null ? "none" : `${holderId}`,
         wallets.flatMap(({ address }, at) => [...(at === 0 ? [] : [" "]), code(address)]),
