@@ -178,11 +178,16 @@ const columnsOf = (
   [earlier, later]: readonly [bigint, bigint],
   atOf: (kind: ChangeKind) => string | undefined,
 ): readonly Column<Difference>[] => {
-  const share = (header: string, of: (row: Difference) => bigint, whole: bigint) =>
+  const share = (
+    header: string,
+    of: (row: Difference) => bigint,
+    whole: bigint,
+    wideOnly: true | "very",
+  ) =>
     ({
       header,
       align: "right",
-      wideOnly: true,
+      wideOnly,
       cell: (row: Difference) => <span className="figures">{shareText(of(row), whole)}</span>,
       plain: (row: Difference) => shareOf(of(row), whole),
     }) as const;
@@ -214,8 +219,8 @@ const columnsOf = (
     amountColumn("Before", unit, ({ before }) => before, part),
     amountColumn("After", unit, ({ after }) => after, part),
     amountColumn("Change", unit, ({ change }) => change, { sorted: true, signed: true }),
-    share("Share before", ({ before }) => before, earlier),
-    share("Share after", ({ after }) => after, later),
+    share("Share before", ({ before }) => before, earlier, "very"),
+    share("Share after", ({ after }) => after, later, true),
     {
       header: "Share change",
       unit: "points",

@@ -118,6 +118,7 @@ const columnsOf = (token: Token): readonly Column<Change>[] => [
           address={counterparty}
           holderId={counterpartyHolderId}
           none=""
+          brief
         />
       ),
     plain: ({ counterparty }) => counterparty,

@@ -118,6 +118,7 @@ const columnsOf = (token: Token): readonly Column<Movement>[] => {
           address={fromAddress}
           holderId={fromHolderId}
           none="newly issued"
+          brief
         />
       ),
       plain: ({ fromAddress }) => fromAddress,
@@ -126,7 +127,7 @@ const columnsOf = (token: Token): readonly Column<Movement>[] => {
       header: "To",
       wideOnly: true,
       cell: ({ toAddress, toHolderId }) => (
-        <Side coinType={coinType} address={toAddress} holderId={toHolderId} none="burned" />
+        <Side coinType={coinType} address={toAddress} holderId={toHolderId} none="burned" brief />
       ),
       plain: ({ toAddress }) => toAddress,
     },

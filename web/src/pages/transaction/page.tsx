@@ -4,8 +4,9 @@ import { useMemo } from "react";
 import { type Answer, Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
 import type { Column } from "../../blocks/column.ts";
+import { WalletId } from "../../blocks/columns.tsx";
 import { ListCard } from "../../blocks/list.tsx";
-import { Side, WalletName } from "../../blocks/names.tsx";
+import { LabelText, Side, WalletName } from "../../blocks/names.tsx";
 import { graph, type ResultOf } from "../../data/ask.ts";
 import { useGraph } from "../../data/queries.ts";
 import { type Token, tokenLabel, useTokens } from "../../data/tokens.ts";
@@ -96,8 +97,14 @@ const Shown = ({
         />
         <Figure
           label="Signed by"
-          value={sender === null ? "not known" : <WalletName address={sender} />}
-          about={sender === null ? "its facts were archived" : undefined}
+          value={sender === null ? "not known" : <WalletId address={sender} to="wallet" />}
+          about={
+            sender === null ? (
+              "its facts were archived"
+            ) : (
+              <LabelText of={{ kind: "WALLET", address: sender }} />
+            )
+          }
         />
       </Figures>
       {activity.length === 0 ? null : (
