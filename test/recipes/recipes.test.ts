@@ -167,7 +167,7 @@ test(
       ...files,
       ...changes.keys(),
     ]);
-    const settings = { extends: "./tsconfig.json", include: [], files };
+    const settings = { extends: "./tsconfig.json", include: ["src/**/*.d.ts"], files };
     await writeFile(join(tree, "tsconfig.recipe.json"), JSON.stringify(settings));
     // Several checkers would each look at what they have in common.
     const options = [
