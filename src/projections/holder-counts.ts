@@ -32,26 +32,37 @@ const heldIn = (table: string): string => `
   ) as crossings
   where balance_after > 0`;
 
-/** A change of the counts at a point. */
+/**
+ * A change of the counts at a point.
+ *
+ * Nothing is joined: a wallet's rows are sorted beside each other, so that no estimate of how many there are makes
+ * Postgres compare each with each.
+ */
 const COUNTS = `
-  with owners as materialized (
-    select owner, range_agg(points) as held
+  with spans as (
+    select owner as address, null::numeric as value, points
     from (${heldIn("token_changes")} union all ${heldIn("grant_changes")}) as parts
-    where not isempty(points) group by owner
-  ), members as materialized (
-    select address, value, range_agg(points) as belongs
-    from (
+    where not isempty(points)
+    union all
+    select address, value, points from (
       select address, value, ${during("checkpoint", "until")} as points from membership_ranges
       where coin_type = $1 and aspect = 'holder' and checkpoint < $2 / 1000000000
     ) as ranges
-    where not isempty(points) group by address, value
+    where not isempty(points)
+  ), wallets as materialized (
+    -- Without a value when it held, with one when it belonged to that holder.
+    select address, value, points,
+           first_value(case when value is null then points end)
+             over (partition by address order by value nulls first) as held
+    from (select address, value, range_agg(points) as points from spans group by address, value) as whole
   ), holders as (
-    select range_agg(owners.held * members.belongs) as held
-    from owners join members on members.address = owners.owner group by members.value
+    select range_agg(held * points) as held from wallets
+    where value is not null and held is not null group by value
     union all
-    select owners.held - coalesce(of_holders.belongs, '{}') from owners left join (
-      select address, range_agg(belongs) as belongs from members group by address
-    ) as of_holders on of_holders.address = owners.owner
+    select held - coalesce(range_agg(points) filter (where value is not null), '{}') from wallets
+    where held is not null group by address, held
+  ), owners as (
+    select points as held from wallets where value is null
   )
   select point, sum(holders)::int4 as holders, sum(owners)::int4 as owners from (
     select lower(points) as point, 1 as holders, 0 as owners from holders, unnest(held) as points

@@ -1,6 +1,7 @@
 /** Transactions and wallets are found by their indexes, whatever else the tables hold. */
 import { expect, test } from "vitest";
 import type { Reads } from "../../src/database/readers.ts";
+import { holderCountsAt } from "../../src/projections/holder-counts.ts";
 import { transactionsWithin } from "../../src/projections/transactions.ts";
 import { coinsOfWallet } from "../../src/projections/wallet-states.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -40,4 +41,29 @@ test("the coins of a wallet are one row of an index each, however often its bala
   const read = (on: Reads) => coinsOfWallet(on, { address: "wallet", limit: 10 });
   expect(await read(database.db)).toEqual(["coin0", "coin1", "coin2"]);
   expect(await rowsRead(database, "token_changes", read)).toBeLessThan(20);
+});
+
+test("counts over time pass over each wallet a few times, also by a plan from when there were none", async () => {
+  await using database = await freshDatabase();
+  const wallets = 2_000;
+  const give = async (from: number, to: number) => {
+    await database.sql`
+      insert into token_changes
+      select 'coin', 'wallet' || n, n * 1000000000::int8, 'MINT', 1, 1, 'd', 0
+      from generate_series(${from}::int, ${to}::int) as n`;
+    await database.sql`
+      insert into membership_ranges
+      select 'coin', 'wallet' || n, 'holder', n, n, 9223372036854775807
+      from generate_series(${from}::int, ${to}::int) as n`;
+  };
+  await give(1, 1);
+  await database.sql`analyze token_changes, grant_changes, membership_ranges`;
+  const read = (on: Reads) => holderCountsAt(on, "coin", [1n, BigInt(wallets)]);
+  const nodes = await plannedNodes(database, read, () => give(2, wallets));
+  const most = Math.max(...nodes.map(({ rows, filtered }) => rows + filtered));
+  expect(most).toBeLessThanOrEqual(5 * wallets);
+  expect(await read(database.db)).toEqual([
+    { holders: 1, owners: 1 },
+    { holders: wallets, owners: wallets },
+  ]);
 });

@@ -30,10 +30,12 @@ const explained = z.tuple([z.object({ "QUERY PLAN": z.tuple([z.object({ Plan: st
 /**
  * The steps of the plan that Postgres runs for the one statement that `read` sends, made once for all
  * parameters: whatever Postgres would plan for these.
+ * @param meanwhile fills tables once the plan is made
  */
 export const plannedNodes = async (
   database: TestDatabase,
   read: (on: Reads) => Promise<unknown>,
+  meanwhile?: () => Promise<unknown>,
 ): Promise<readonly PlannedNode[]> => {
   const options = connectionOptions({ url: database.url, applicationName: "plans" });
   const client = postgres(database.url, { ...options, max: 1 });
@@ -58,6 +60,10 @@ export const plannedNodes = async (
     await client.unsafe("set plan_cache_mode = force_generic_plan");
     await client.unsafe(`prepare planned as ${statement.text}`);
     const execute = values.length > 0 ? `planned(${values.join(", ")})` : "planned";
+    if (meanwhile) {
+      await client.unsafe(`execute ${execute}`);
+      await meanwhile();
+    }
     const answer = await client.unsafe(`explain (analyze, format json) execute ${execute}`);
     const [row] = explained.parse([...answer]);
     return steps(row["QUERY PLAN"][0].Plan);
