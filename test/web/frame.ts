@@ -5,7 +5,7 @@ import { z } from "zod";
 import { createKey } from "../../src/http/keys.ts";
 import { watch } from "./browser.ts";
 import type { Demo } from "./demo.ts";
-import { seriousFaults, settled } from "./views.ts";
+import { searchField, seriousFaults, settled } from "./views.ts";
 
 const capTable = z.object({
   data: z.object({
@@ -264,7 +264,7 @@ export const frameJourneys = (demo: () => Demo, browser: () => Browser): void =>
     const option = (name: string | RegExp) => page.getByRole("option", { name });
     const find = async (text: string, key = "Control+k") => {
       await page.keyboard.press(key);
-      await field.waitFor();
+      await searchField(page);
       await page.keyboard.type(text);
     };
     await find("Holder 12");

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { eventually } from "../service/process.ts";
 import { watch } from "./browser.ts";
 import type { Demo } from "./demo.ts";
-import { seriousFaults, settled } from "./views.ts";
+import { searchField, seriousFaults, settled } from "./views.ts";
 
 const register = z.object({
   data: z.object({
@@ -55,7 +55,7 @@ export const searchJourneys = (demo: () => Demo, browser: () => Browser): void =
 
   const find = async (page: Page, text: string) => {
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Search" }).waitFor();
+    await searchField(page);
     await page.keyboard.type(text);
   };
 

@@ -70,6 +70,13 @@ export const quiet = async (page: Page) => {
   });
 };
 
+/** The field of the search, once it has the keyboard. */
+export const searchField = async (page: Page) => {
+  const field = page.getByRole("combobox", { name: "Search" });
+  await field.and(page.locator(":focus")).waitFor();
+  return field;
+};
+
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const found = z.array(

@@ -7,7 +7,7 @@ import { readHead } from "../../evm/rpc/chain-id.ts";
 import { openFleet, type Work } from "../../evm/rpc/fleet.ts";
 import { type Prices, readFunds, readPrices } from "../../evm/rpc/transactions.ts";
 import { bytesOf, hexText } from "../../values/hex-bytes.ts";
-import type { AgentTokenType } from "../requests/asset.ts";
+import type { AgentTokenType } from "./agent-token-types.ts";
 import {
   closeGap,
   countOn,

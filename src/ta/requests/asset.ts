@@ -6,6 +6,7 @@ import {
   type SuiToken,
 } from "../../settings/assets.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../../values/move-type.ts";
+import { AGENT_TOKEN_TYPES, type AgentTokenType } from "../ledgers/agent-token-types.ts";
 
 /** A token with a transfer agent; on Sui a coin type identifies the token. */
 export type TaAsset = {
@@ -18,15 +19,6 @@ export type TaAsset = {
   | { readonly ledger: "sui"; readonly coinType: string }
   | { readonly ledger: "evm"; readonly token: AgentToken }
 );
-
-/** Token types with transfer groups, without which no wallet can be whitelisted. */
-const AGENT_TOKEN_TYPES = [
-  "comakery_security_token_v2",
-  "comakery_security_token_v3",
-  "comakery_security_token_v4",
-] as const satisfies readonly EvmToken["type"][];
-
-export type AgentTokenType = (typeof AGENT_TOKEN_TYPES)[number];
 
 export type AgentToken = EvmToken & { readonly type: AgentTokenType };
 

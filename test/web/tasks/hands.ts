@@ -1,5 +1,6 @@
 /** A person at the page, with a mouse or with the keyboard alone: does what is asked, and counts what it took. */
 import type { Download, FileChooser, Locator, Page } from "playwright-core";
+import { searchField } from "../views.ts";
 
 export type Effort = {
   /** Presses of the mouse's button; of a list that opens, one to open and one to choose. */
@@ -139,7 +140,7 @@ export const keyboardOn = (page: Page): Hand => {
   };
   const search: Hand["search"] = async (text, hit) => {
     await press("Control+k");
-    await fieldOf(page).waitFor();
+    await searchField(page);
     await type(text);
     const option = hitOf(page, hit);
     await option.waitFor();
