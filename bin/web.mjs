@@ -29,8 +29,8 @@ const building = join(root, "node_modules", ".holderbook", "web");
 /** A build takes seconds: an older one was killed. Milliseconds. */
 const ABANDONED_MS = 120_000;
 
-/** Built or installed folders. */
-const MADE = /[\\/](?:\.?dist[^\\/]*|node_modules)[\\/]/;
+/** Built or installed folders, and what the type checker keeps. */
+const MADE = /[\\/](?:\.?dist[^\\/]*|node_modules)[\\/]|\.tsbuildinfo$/;
 
 const sources = () =>
   ["web", "client"].flatMap((folder) =>

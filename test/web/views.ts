@@ -56,8 +56,13 @@ const named = z.object({
 
 /** Until nothing is being asked for and no part says that it is loading. */
 export const settled = async (page: Page) => {
-  await page.locator("#content h1").first().waitFor();
-  await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null);
+  const isSettled = () =>
+    document.querySelector("#content h1") !== null &&
+    document.querySelector('[aria-label="Loading"]') === null;
+  await page.waitForFunction(isSettled, undefined, { timeout: 60_000 }).catch(async (cause) => {
+    const seen = await page.locator("body").innerText();
+    throw new Error(`${page.url()} still loads, and shows ${seen}`, { cause });
+  });
 };
 
 /** Until a view has settled and nothing was answered for half a second: what comes late, such as labels, is there. */

@@ -102,7 +102,9 @@ const Shown = ({
             sender === null ? (
               "its facts were archived"
             ) : (
-              <LabelText of={{ kind: "WALLET", address: sender }} />
+              <span className="block min-h-[1lh]">
+                <LabelText of={{ kind: "WALLET", address: sender }} />
+              </span>
             )
           }
         />
