@@ -60,7 +60,7 @@ export const settled = async (page: Page) => {
     document.querySelector("#content h1") !== null &&
     document.querySelector('[aria-label="Loading"]') === null;
   await page.waitForFunction(isSettled, undefined, { timeout: 60_000 }).catch(async (cause) => {
-    const seen = await page.locator("body").innerText();
+    const seen = await page.locator("body").textContent();
     throw new Error(`${page.url()} still loads, and shows ${seen}`, { cause });
   });
 };
