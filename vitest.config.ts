@@ -74,8 +74,9 @@ export default defineConfig(({ mode }) => ({
     execArgv: ["--initial-heap-size=600"],
     // A condition on a busy machine; one second is the default.
     expect: { poll: { timeout: 30_000 } },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // What is waited for has deadlines of its own; these end what hangs, on a slow machine too.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     teardownTimeout: 60_000,
   },
 }));
