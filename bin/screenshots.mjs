@@ -71,6 +71,9 @@ const service = async () => {
 };
 
 const { url, key, end } = await service();
+/** Pictures show the whole history, and signers that have gas. */
+const isCaughtUp = async () => (await (await fetch(`${url}/health`)).json()).status === "ok";
+for (let look = 0; look < 600 && !(await isCaughtUp()); look += 1) await delay(500);
 /** Fills the transfer agent's pages by the demo's tour. */
 for (let number = 0; number < 3; number += 1) {
   const headers = { "content-type": "application/json", "x-api-key": key };
