@@ -43,7 +43,7 @@ export const startTransferAgent = async (
   await using opened = new AsyncDisposableStack();
   const stopped = new AbortController();
   const demo = await demoAccess(settings, assets, stopped.signal, opened);
-  const access = demo ?? (await configuredAccess(settings, opened));
+  const access = demo?.access ?? (await configuredAccess(settings, opened));
   await warnOfLeftRequests(storage.write.sql, new Set(assets.keys()), logger);
   const { sql } = storage.write;
   const processable = await processedAssets(assets.values(), access, sql, (asset, lacks) =>
@@ -68,7 +68,8 @@ export const startTransferAgent = async (
     });
     opened.defer(() => processing.stop());
     const { figures } = telemetry;
-    const gas = watchGas(processed, { figures, notes, logger }, stopped.signal);
+    const funded = demo?.funded ?? Promise.resolve();
+    const gas = funded.then(() => watchGas(processed, { figures, notes, logger }, stopped.signal));
     opened.defer(() => gas);
   }
   opened.defer(() => stopped.abort());
@@ -99,13 +100,13 @@ const configuredAccess = async (
   };
 };
 
-/** The demo ledger's node, with each token's registrar as its signer. */
+/** The demo ledger's node, with each token's registrar as its signer; `funded` once these have gas. */
 const demoAccess = async (
   { config, storage, ledger: { demo, packages }, logger }: TransferAgentSettings,
   assets: ReadonlyMap<string, TaAsset>,
   signal: AbortSignal,
   opened: AsyncDisposableStack,
-): Promise<LedgerAccess | undefined> => {
+): Promise<{ readonly access: LedgerAccess; readonly funded: Promise<void> } | undefined> => {
   if (demo === undefined) return undefined;
   const { host } = opened.use(await demo.startNode());
   const node = openSuiNode({ host, tls: false });
@@ -123,7 +124,7 @@ const demoAccess = async (
     return suiKeySigner(demo.registrarSecret(asset.coinType));
   };
   const evmSigner = await evmSignerOf(config);
-  return {
+  const access = {
     sui: {
       node,
       packages: watchPackages(storage.write, packages),
@@ -132,6 +133,7 @@ const demoAccess = async (
     },
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
   };
+  return { access, funded };
 };
 
 type Paying = { readonly name: string; readonly relay: Pick<Relay, "payer" | "transactionsLeft"> };

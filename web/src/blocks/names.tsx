@@ -21,7 +21,7 @@ export const LabelText = ({
 export const LabelOf = ({ text }: { readonly text: string | null | undefined }) =>
   text == null ? null : (
     <span
-      className="inline-block max-w-64 min-w-0 align-bottom max-md:[td_&]:max-w-24 overflow-hidden text-ellipsis text-muted"
+      className="inline-block max-w-(--label-width,16rem) min-w-0 align-bottom max-md:[td_&]:max-w-24 overflow-hidden text-ellipsis text-muted"
       title={text}
     >
       {text}
@@ -84,12 +84,17 @@ export const Side = ({
   readonly address: string | null;
   readonly holderId: string | null;
   readonly none: string;
-  /** Leaves a holder's wallet out where two sides have no room for it; the row's transaction has it. */
+  /**
+   * On a desk, where two sides have no room for more, leaves a holder's wallet out, which the row's transaction has, and
+   * cuts labels.
+   */
   readonly brief?: boolean;
 }) => {
   if (address === null) return <span className="text-muted">{none}</span>;
   return (
-    <span className="inline-flex items-center gap-2 max-[479px]:flex-col max-[479px]:items-start max-[479px]:gap-0">
+    <span
+      className={`inline-flex items-center gap-2 max-[479px]:flex-col max-[479px]:items-start max-[479px]:gap-0 ${brief ? "md:max-2xl:[--label-width:8rem]" : ""}`}
+    >
       {holderId === null ? null : <HolderName coinType={coinType} holderId={holderId} />}
       <span className={brief && holderId !== null ? "contents md:max-2xl:hidden" : "contents"}>
         <WalletName address={address} />
