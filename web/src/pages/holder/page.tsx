@@ -64,7 +64,11 @@ const Holder = ({ token }: { readonly token: Token }) => {
             <Labelled token={token} of={subject} name={title} /> in {tokenName(token)}
             {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
             {atMs === undefined ? null : <Moment at={atMs} />}
-            {since == null ? null : <>, a holder since {dayText(since)}</>}
+            {since == null ? null : (
+              <>
+                , a holder since <span className="whitespace-nowrap">{dayText(since)}</span>
+              </>
+            )}
           </span>
         }
       >
