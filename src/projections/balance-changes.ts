@@ -20,7 +20,7 @@ import {
 } from "./event-range.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEFORE_ALL, followPosition, placeOf } from "./position.ts";
-import { type IndexRange, indexKey, indexRange, keyRange } from "./row-keys.ts";
+import { endOf, type IndexRange, indexKey, indexRange, keyRange } from "./row-keys.ts";
 
 /**
  * Cause of a movement; the earlier one wins a tie. `UNKNOWN`: neither an event nor a grant explains
@@ -76,6 +76,9 @@ const changesTable = <Name extends string>(name: Name) =>
       index(`${name}_of_transaction`).on(t.txDigest).where(sql.raw(WITHOUT_EVENT)),
       // The coins of a wallet.
       index(`${name}_of_wallet`).on(t.owner, t.coinType).where(sql.raw(FROM_ZERO)),
+      index(`${name}_by_end`)
+        .on(sql.raw(endOf("owner")), t.owner)
+        .where(sql.raw(FROM_ZERO)),
       index(`${name}_crossings`)
         .on(t.coinType, t.owner, t.position, t.balanceAfter)
         .where(sql.raw(CROSSINGS)),

@@ -2,10 +2,12 @@
  * Memberships of wallets over ranges of checkpoints: holder, group and freeze. Written by
  * `holder_lifecycle`.
  */
+import { sql } from "drizzle-orm";
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { openRanges, type RangeTable, rangesAt } from "./ranges.ts";
+import { endOf } from "./row-keys.ts";
 
 /** A wallet has at most one value of each at a checkpoint's end. */
 export type Aspect = "holder" | "group" | "freeze";
@@ -27,6 +29,7 @@ export const membershipRangesTable = pgTable(
     primaryKey({ columns: [t.coinType, t.address, t.aspect, t.checkpoint] }),
     // The coins of a wallet.
     index("membership_ranges_of_wallet").on(t.address, t.coinType),
+    index("membership_ranges_by_end").on(sql.raw(endOf("address")), t.address),
   ],
 );
 

@@ -6,6 +6,7 @@
  * A role is stored as its canonical type name, without its bit, which depends on the packages known
  * to the log.
  */
+import { sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
@@ -32,6 +33,7 @@ import type { Order } from "./event-range.ts";
 import { placeOf } from "./position.ts";
 import { progressTables } from "./progress-tables.ts";
 import { keepRanges, openRanges, type RangeTable, rangesAt } from "./ranges.ts";
+import { endOf } from "./row-keys.ts";
 
 export const roleEventsTable = pgTable(
   "role_events",
@@ -90,6 +92,7 @@ export const roleRangesTable = pgTable(
     primaryKey({ columns: [t.coinType, t.owner, t.role, t.checkpoint] }),
     // The coins of a wallet.
     index("role_ranges_of_wallet").on(t.owner, t.coinType),
+    index("role_ranges_by_end").on(sql.raw(endOf("owner")), t.owner),
   ],
 );
 

@@ -17,6 +17,12 @@ export const keyOf = (...texts: readonly string[]): string =>
 /** The same of columns, for the declaration of an index. */
 export const indexKey = (...columns: readonly string[]): SQL => sql.raw(keyOf(...columns));
 
+/** How the page ends a shortened address. */
+export const END_DIGITS = 4;
+
+/** For an index of addresses by their end; the key of such an index is this, then the address. */
+export const endOf = (column: string): string => `right(${column}, ${END_DIGITS})`;
+
 /** A range of positions among rows with these values; SQL throughout. */
 export type IndexRange = {
   readonly where: string;

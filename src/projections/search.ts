@@ -3,6 +3,7 @@ import { texts } from "../database/column-arrays.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { FROM_ZERO } from "./balance-changes.ts";
 import { placeOf } from "./position.ts";
+import { END_DIGITS, endOf } from "./row-keys.ts";
 
 /** Values that begin with `from` and end with `tail`. */
 export type PrefixOf = { readonly from: string; readonly tail: string };
@@ -10,11 +11,11 @@ export type PrefixOf = { readonly from: string; readonly tail: string };
 /** Sorts behind every text that begins with it, in the order of bytes. */
 export const behind = (prefix: string): string => `${prefix}\u{10FFFF}`;
 
-/** Values of a prefix that are compared with a tail; four hex digits lead to 150 of ten million wallets. */
+/** Values of a prefix that are compared with a tail that is shorter than the ends which have an index. */
 const MOST_COMPARED = 500;
 
 /** Distinct values of a range, each found by one step of the index. */
-const distinctIn = (table: string, column: string, condition = "true") => `
+const distinctIn = (table: string, column: string, condition: string) => `
   select value from (
     with recursive seen (value, step) as (
       (select ${column}, 1 from ${table}
@@ -28,12 +29,16 @@ const distinctIn = (table: string, column: string, condition = "true") => `
     select value from seen where value is not null
   ) as ${table}`;
 
-const WALLETS = [
-  distinctIn("membership_ranges", "address"),
-  distinctIn("token_changes", "owner", FROM_ZERO),
-  distinctIn("grant_changes", "owner", FROM_ZERO),
-  distinctIn("role_ranges", "owner"),
-].join(" union all ");
+const walletsWhere = (conditionOn: (column: string) => string): string =>
+  [
+    distinctIn("membership_ranges", "address", conditionOn("address")),
+    distinctIn("token_changes", "owner", `${FROM_ZERO} and ${conditionOn("owner")}`),
+    distinctIn("grant_changes", "owner", `${FROM_ZERO} and ${conditionOn("owner")}`),
+    distinctIn("role_ranges", "owner", conditionOn("owner")),
+  ].join(" union all ");
+
+const WALLETS = walletsWhere(() => "true");
+const WALLETS_BY_END = walletsWhere((column) => `${endOf(column)} = $4`);
 
 /** Addresses that ever held a token or a grant, or had a holder, group or role, ascending. */
 export const walletsWith = async (
@@ -41,8 +46,13 @@ export const walletsWith = async (
   { from, tail }: PrefixOf,
   limit: number,
 ): Promise<readonly string[]> => {
-  const steps = tail === "" ? limit : MOST_COMPARED;
-  const rows = await read<{ value: string }>(on, WALLETS, [from, behind(from), steps]);
+  const given = [from, behind(from), tail === "" ? limit : MOST_COMPARED];
+  const hasEnd = tail.length >= END_DIGITS;
+  const rows = await read<{ value: string }>(
+    on,
+    hasEnd ? WALLETS_BY_END : WALLETS,
+    hasEnd ? [...given, tail.slice(-END_DIGITS)] : given,
+  );
   const found = rows.map(({ value }) => value).filter((value) => value.endsWith(tail));
   return [...new Set(found)].toSorted().slice(0, limit);
 };

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Reads } from "../../src/database/readers.ts";
 import { holderCountsAt } from "../../src/projections/holder-counts.ts";
+import { walletsWith } from "../../src/projections/search.ts";
 import { transactionsWithin } from "../../src/projections/transactions.ts";
 import { coinsOfWallet } from "../../src/projections/wallet-states.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -41,6 +42,18 @@ test("the coins of a wallet are one row of an index each, however often its bala
   const read = (on: Reads) => coinsOfWallet(on, { address: "wallet", limit: 10 });
   expect(await read(database.db)).toEqual(["coin0", "coin1", "coin2"]);
   expect(await rowsRead(database, "token_changes", read)).toBeLessThan(20);
+});
+
+test("a shortened wallet is found among all that begin alike, however many they are", async () => {
+  await using database = await freshDatabase();
+  await database.sql`
+    insert into membership_ranges
+    select 'coin', '0x4347' || md5(n::text) || to_hex(65536 + n), 'holder', n, 1, 9223372036854775807
+    from generate_series(1, 4000) as n`;
+  await database.sql`analyze membership_ranges`;
+  const read = (on: Reads) => walletsWith(on, { from: "0x4347", tail: "0f00" }, 10);
+  expect(await read(database.db)).toEqual([expect.stringMatching(/^0x4347.*0f00$/)]);
+  expect(await rowsRead(database, "membership_ranges", read)).toBeLessThan(5);
 });
 
 test("counts over time pass over each wallet a few times, also by a plan from when there were none", async () => {
