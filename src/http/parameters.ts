@@ -3,16 +3,23 @@ import { z } from "zod";
 import { codedError } from "./http-error.ts";
 import { jsonSchema } from "./json-schema.ts";
 
+const limitError = (most: number): string => `must be a whole number from 1 to ${most}`;
+
+const limitUpTo = (most: number) =>
+  z.int(limitError(most)).min(1, limitError(most)).max(most, limitError(most));
+
 /** `limit` of a list: entries per page. */
-export const limitParameter = ({ most = 1_000, usual = 100 } = {}) => {
-  const error = `must be a whole number from 1 to ${most}`;
-  return z
+export const limitParameter = ({ most = 1_000, usual = 100 } = {}) =>
+  z
     .string()
-    .regex(/^\d{1,20}$/, error)
+    .regex(/^\d{1,20}$/, limitError(most))
     .transform(Number)
-    .pipe(z.int(error).min(1, error).max(most, error))
+    .pipe(limitUpTo(most))
     .default(usual);
-};
+
+/** The same in a body. */
+export const limitMember = ({ most, usual }: { most: number; usual: number }) =>
+  limitUpTo(most).default(usual);
 
 /** Upper bound of both Postgres and ISO 8601 with four-digit years. */
 const LATEST_MS = Date.UTC(9999, 0);

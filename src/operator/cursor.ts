@@ -1,18 +1,16 @@
 /** Opaque cursors of lists. */
-import { z } from "zod";
 import type { TimedCursor } from "../database/iso-time.ts";
-import { limitParameter } from "../http/parameters.ts";
+import { limitMember, limitParameter } from "../http/parameters.ts";
 import { cursorOf } from "../http/timed-cursor.ts";
 
 export { cursorOf, nameParameter, timedCursor } from "../http/timed-cursor.ts";
 
-const MOST = 200;
-const USUAL = 50;
-const LIMIT = { description: `Items of one page, 1 to ${MOST}.` };
+const PAGE = { most: 200, usual: 50 };
+const ABOUT = { description: `Items of one page, 1 to ${PAGE.most}.` };
 
-export const pageLimit = limitParameter({ most: MOST, usual: USUAL }).meta(LIMIT);
+export const pageLimit = limitParameter(PAGE).meta(ABOUT);
 
-export const pageLimitInBody = z.int().min(1).max(MOST).default(USUAL).meta(LIMIT);
+export const pageLimitInBody = limitMember(PAGE).meta(ABOUT);
 
 /** Makes a page of rows read with `limit + 1`. */
 export const pageOf = <Row extends TimedCursor, Item>(

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { deliveryIdsFrom, deliveryOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
 import type { Key } from "../http/keys.ts";
-import { limitParameter } from "../http/parameters.ts";
+import { limitMember, limitParameter } from "../http/parameters.ts";
 import { json, jsonBody, type Route, route, type Who } from "../http/route.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
 import { walletForms } from "../ta/requests/find-requests.ts";
@@ -14,9 +14,8 @@ import { nameParameter } from "./cursor.ts";
 import { deliveryIdOf, deliveryItemOf } from "./deliveries.ts";
 import { requestItemOf } from "./requests.ts";
 
-const MOST = 50;
-const USUAL = 10;
-const LIMIT = { description: `Most requests and most deliveries, 1 to ${MOST}.` };
+const LIMIT = { most: 50, usual: 10 };
+const ABOUT_LIMIT = { description: `Most requests and most deliveries, 1 to ${LIMIT.most}.` };
 
 const text = nameParameter
   .transform((given) => given.trim())
@@ -28,12 +27,12 @@ const text = nameParameter
 
 const searchQuery = z.strictObject({
   text,
-  limit: limitParameter({ most: MOST, usual: USUAL }).meta(LIMIT),
+  limit: limitParameter(LIMIT).meta(ABOUT_LIMIT),
 });
 
 const searchBody = z.strictObject({
   text,
-  limit: z.int().min(1).max(MOST).default(USUAL).meta(LIMIT),
+  limit: limitMember(LIMIT).meta(ABOUT_LIMIT),
 });
 
 const FOUND = json("OperatorSearch", operatorSearchAnswer, "What was found, newest first.");

@@ -65,7 +65,7 @@ export const settled = async (page: Page) => {
   });
 };
 
-/** Until a view has settled and nothing was answered for half a second: what comes late, such as labels, is there. */
+/** Until a view has settled and nothing was answered for half a second: late parts such as labels are there. */
 export const quiet = async (page: Page) => {
   await settled(page);
   await page.waitForFunction(() => {

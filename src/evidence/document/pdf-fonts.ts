@@ -1,4 +1,4 @@
-/** The PDF's fonts: files, which are embedded with the characters used alone, and what each can print. */
+/** The fonts of PDFs, of which only the characters used are embedded, and what each can print. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Font } from "fontkit";
@@ -62,8 +62,8 @@ export const loadFonts = once(async (): Promise<PdfFonts> => {
 
 /**
  * Sets one glyph after another, in place of the font's own layout: upright characters lack no more than ligatures and
- * kerning, and reading the tables of these takes longer than a short PDF. Glyphs of the library's would remember
- * what they stood for in another PDF.
+ * kerning, and reading the tables of these takes longer than a short PDF. The library's own glyphs keep the text of
+ * the PDF before.
  */
 const inARow = (font: Font) => {
   const glyphs = new Map<string, { id: number; advanceWidth: number; codePoints: number[] }>();

@@ -106,8 +106,8 @@ export const Loading = ({ lines = 4 }: { readonly lines?: number }) => {
 };
 
 /**
- * Marks the placeholder and what it stands in as `data-loading`, which hides what follows (styles.css). A `:has()` there
- * would be matched anew with each row that a scroll draws.
+ * Marks the placeholder and its ancestors as `data-loading`, which hides what follows them (styles.css). A `:has()` rule
+ * would be evaluated again for every row drawn while scrolling.
  */
 const useLoadingMark = (placeholder: RefObject<HTMLElement | null>) =>
   useLayoutEffect(() => {

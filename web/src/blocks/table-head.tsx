@@ -72,7 +72,7 @@ const DrawnHead = <Row,>({
   );
 };
 
-/** Drawn once, not with each row that a scroll draws. */
+/** Not drawn again for every row drawn while scrolling. */
 export const TableHead = memo(DrawnHead) as typeof DrawnHead;
 
 const Heading = <Row,>({ of: { header, unit } }: { readonly of: Column<Row> }) => (

@@ -79,5 +79,5 @@ const DrawnTools = <Row,>({
   );
 };
 
-/** Drawn once, not with each row that a scroll draws. */
+/** Not drawn again for every row drawn while scrolling. */
 export const TableTools = memo(DrawnTools) as typeof DrawnTools;

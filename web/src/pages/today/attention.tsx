@@ -66,7 +66,11 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
         tone={state.tone}
         label="Service"
         value={state.word}
-        about={<span title={state.detail ?? undefined}>{state.detail}</span>}
+        about={
+          <span className="line-clamp-2" title={state.detail ?? undefined}>
+            {state.detail}
+          </span>
+        }
         link={
           <Link to="/status" search={keepToken}>
             Status
@@ -164,9 +168,9 @@ const Item = ({
     label={label}
     value={value}
     about={
-      // Two lines, whatever comes to stand in them.
+      // Room for two lines from the start, so that nothing moves when they come.
       <div className="flex min-h-[2lh] justify-between gap-x-3">
-        <div className="line-clamp-2 min-w-0">{about}</div>
+        <div className="min-w-0">{about}</div>
         <span className="shrink-0 text-accent hover:underline">{link}</span>
       </div>
     }
